@@ -1,0 +1,1 @@
+# Own kernels: .cu -> PTX (nvcc) -> embedded text. See gpu/kernels/README.md.

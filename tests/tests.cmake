@@ -1,0 +1,43 @@
+# Tests mirror the folders: tests/FOLDER/NAME_test.cpp holds unit tests; NAME_LABEL_test.cpp holds
+# tests of another ctest label. One executable per folder and label.
+find_package(GTest 1.12 REQUIRED)
+include(GoogleTest)
+enable_testing()
+
+set(draftproof_test_labels exact property statistical mutants golden engine thirdparty gpu)
+set(draftproof_test_folders reference gpu oracle fixtures properties tools differential)
+set(draftproof_links_reference draftproof_reference)
+set(draftproof_links_gpu draftproof_gpu mpfr gmp)
+set(draftproof_links_oracle draftproof_oracle)
+set(draftproof_links_fixtures draftproof_fixtures draftproof_oracle)
+set(draftproof_links_properties draftproof_properties draftproof_fixtures)
+set(draftproof_links_tools draftproof_tools)
+set(draftproof_links_differential draftproof_tools)
+
+function(draftproof_tests folder label)
+  if(label STREQUAL unit)
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${folder}/*_test.cpp)
+    foreach(other IN LISTS draftproof_test_labels)
+      list(FILTER sources EXCLUDE REGEX "_${other}_test\\.cpp$")
+    endforeach()
+  else()
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${folder}/*_${label}_test.cpp)
+  endif()
+  if(NOT sources)
+    return()
+  endif()
+  set(target test_${folder}_${label})
+  add_executable(${target} ${sources})
+  target_precompile_headers(${target} PRIVATE <gtest/gtest.h>)
+  target_link_libraries(${target} PRIVATE ${draftproof_links_${folder}} GTest::gmock GTest::gtest_main)
+  target_compile_definitions(${target} PRIVATE DRAFTPROOF_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
+    DRAFTPROOF_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  gtest_discover_tests(${target} TEST_PREFIX "${folder}." PROPERTIES LABELS ${label}
+    DISCOVERY_TIMEOUT 60)
+endfunction()
+
+foreach(folder IN LISTS draftproof_test_folders)
+  foreach(label unit ${draftproof_test_labels})
+    draftproof_tests(${folder} ${label})
+  endforeach()
+endforeach()

@@ -1,0 +1,10 @@
+# Benchmarks, never tests: built by hand with `ninja bench_NAME`, one executable per file.
+find_package(benchmark QUIET)
+if(benchmark_FOUND)
+  file(GLOB benches CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tools/bench/*_bench.cpp)
+  foreach(source IN LISTS benches)
+    get_filename_component(name ${source} NAME_WE)
+    add_executable(${name} EXCLUDE_FROM_ALL ${source})
+    target_link_libraries(${name} PRIVATE draftproof_tools benchmark::benchmark)
+  endforeach()
+endif()
