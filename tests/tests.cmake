@@ -5,7 +5,7 @@ include(GoogleTest)
 enable_testing()
 
 set(draftproof_test_labels exact property statistical mutants golden engine thirdparty gpu)
-set(draftproof_test_folders reference gpu oracle fixtures properties tools differential)
+set(draftproof_test_folders tidy reference gpu oracle fixtures properties tools differential)
 set(draftproof_links_reference draftproof_reference)
 set(draftproof_links_gpu draftproof_gpu mpfr gmp)
 set(draftproof_links_oracle draftproof_oracle)
