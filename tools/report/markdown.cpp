@@ -1,0 +1,32 @@
+#include "tools/report/markdown.h"
+
+#include <fmt/format.h>
+
+#include "tools/report/summary.h"
+
+namespace draftproof::tools::report {
+
+std::string markdown_of(const Run& run) {
+  const RunStarted& started = run.started;
+  std::string out =
+      fmt::format("**draftproof {}**: check of `{}` on {}, battery {}, seed {}\n\n",
+                  started.environment.version, started.subject, started.environment.device,
+                  started.budget.battery, started.budget.seed);
+  if (!run.checks.empty()) out += table_of(run, false).markdown() + "\n";
+  const std::string refuted = refutation_line(run);
+  if (!refuted.empty()) out += "**" + refuted + "**\n\n";
+  if (const CheckResult* check = first_witness(run)) {
+    for (const auto& [label, text] : argument_of(*check->verdict.witness)) {
+      const bool is_command = label == "Replay";
+      out += fmt::format("- **{}** {}\n", label, is_command ? "`" + text + "`" : text);
+    }
+    for (const auto& observation : check->verdict.observations) {
+      out += "- **Seen** " + line_of(observation) + "\n";
+    }
+    out += "\n";
+  }
+  for (const std::string& remark : remarks_of(run)) out += "> " + remark + "\n>\n";
+  return out + "\n" + closing_line(run) + "\n";
+}
+
+}  // namespace draftproof::tools::report

@@ -1,0 +1,179 @@
+#include "tools/report/summary.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+namespace draftproof::tools::report {
+namespace {
+
+bool has_several_rules(const Run& run) {
+  return std::any_of(run.checks.begin(), run.checks.end(), [&](const CheckResult& check) {
+    return check.rule != run.checks.front().rule;
+  });
+}
+
+std::string names_of(const std::vector<oracle::Claim>& claims) {
+  std::vector<std::string_view> names;
+  for (const auto claim : claims) names.push_back(oracle::to_string(claim));
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::string plural(std::size_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+std::string place_of(const reference::Place& place) {
+  std::string text = place.kernel;
+  if (place.ptx_line != 0) text += fmt::format(" PTX line {}", place.ptx_line);
+  if (!place.source_file.empty()) {
+    text += fmt::format(" ({}:{})", place.source_file, place.source_line);
+  }
+  return text + fmt::format(" block {} warp {} lanes {:#x}", place.block, place.warp, place.lanes);
+}
+
+}  // namespace
+
+std::string verdict_word(const CheckResult& check) {
+  if (!check.internal_error.empty()) return "error";
+  if (check.verdict.kind == oracle::VerdictKind::kViolated) return "VIOLATED";
+  return std::string(oracle::to_string(check.verdict.kind));
+}
+
+std::string effect_of(const CheckResult& check) {
+  if (check.verdict.bound) return "TV <= " + *check.verdict.bound;
+  return check.verdict.smallest_visible_effect;
+}
+
+std::size_t verdict_column(const Run& run) {
+  return !run.checks.empty() && has_several_rules(run) ? 4 : 3;
+}
+
+Table table_of(const Run& run, bool with_wrapping) {
+  const bool with_rule = verdict_column(run) == 4;
+  const std::size_t wide = with_wrapping ? 40 : 0;
+  const std::size_t narrow = with_wrapping ? 26 : 0;
+  std::vector<Column> columns = {{"property"}, {"claim"}};
+  if (with_rule) columns.push_back({"rule"});
+  columns.insert(columns.end(), {{"trials", Align::kRight},
+                                 {"verdict"},
+                                 {"evidence", Align::kLeft, wide},
+                                 {"effect or bound", Align::kLeft, narrow},
+                                 {"seconds", Align::kRight}});
+  Table table(std::move(columns));
+  for (const CheckResult& check : run.checks) {
+    const oracle::Verdict& verdict = check.verdict;
+    std::string evidence = verdict.evidence;
+    if (!check.world_error.empty()) evidence = check.world_error;
+    if (!check.internal_error.empty()) evidence = check.internal_error;
+    std::vector<std::string> cells = {verdict.property,
+                                      std::string(oracle::to_string(verdict.claim))};
+    if (with_rule) cells.push_back(check.rule);
+    cells.insert(cells.end(), {grouped(verdict.trials), verdict_word(check), evidence,
+                               effect_of(check), fmt::format("{:.1f}", verdict.seconds)});
+    table.add(std::move(cells));
+  }
+  return table;
+}
+
+std::string refutation_line(const Run& run) {
+  const auto verdicts = verdicts_of(run);
+  const oracle::Refutation refuted = oracle::refutation(verdicts);
+  if (refuted.refuted.empty()) return "";
+  std::string line = "NOT " + names_of(refuted.refuted);
+  if (!refuted.also_refuted.empty()) {
+    line += " (also not: " + names_of(refuted.also_refuted) + ")";
+  }
+  line += ".";
+  std::set<oracle::Claim> fallen(refuted.refuted.begin(), refuted.refuted.end());
+  fallen.insert(refuted.also_refuted.begin(), refuted.also_refuted.end());
+  std::vector<oracle::Claim> standing;
+  for (const auto claim : oracle::all_claims()) {
+    const bool is_checked = std::any_of(verdicts.begin(), verdicts.end(), [&](const auto& verdict) {
+      return verdict.claim == claim && verdict.kind == oracle::VerdictKind::kUpheld;
+    });
+    if (is_checked && !fallen.contains(claim)) standing.push_back(claim);
+  }
+  if (!standing.empty()) line += "   " + names_of(standing) + ": no violation seen.";
+  return line;
+}
+
+std::string closing_line(const Run& run) {
+  std::size_t counts[3] = {};
+  std::size_t errors = 0;
+  for (const CheckResult& check : run.checks) {
+    if (!check.internal_error.empty()) {
+      ++errors;
+    } else {
+      ++counts[static_cast<int>(check.verdict.kind)];
+    }
+  }
+  std::vector<std::string> parts;
+  const auto part = [&](std::size_t count, std::string_view word) {
+    if (count != 0) parts.push_back(fmt::format("{} {}", count, word));
+  };
+  part(counts[2], "violated");
+  part(errors, "with an internal error");
+  part(counts[1], "inconclusive");
+  part(counts[0], "upheld");
+  if (run.finished.is_interrupted) parts.push_back("interrupted");
+  if (run.started.check_count > run.checks.size()) {
+    parts.push_back(fmt::format("{} not run", run.started.check_count - run.checks.size()));
+  }
+  return fmt::format(
+      "{}: {}. {:.1f} s, exit {}.", plural(run.checks.size(), "check"),
+      parts.empty() ? "nothing was shown" : fmt::format("{}", fmt::join(parts, ", ")),
+      run.finished.seconds, run.finished.exit_code);
+}
+
+const CheckResult* first_witness(const Run& run) {
+  for (const CheckResult& check : run.checks) {
+    if (check.verdict.witness) return &check;
+  }
+  return nullptr;
+}
+
+std::vector<std::pair<std::string, std::string>> argument_of(const oracle::Witness& witness) {
+  std::vector<std::pair<std::string, std::string>> argument;
+  const auto step = [&](const char* label, const std::string& text) {
+    if (!text.empty()) argument.emplace_back(label, text);
+  };
+  step("Let", witness.let);
+  step("Expected", witness.expected);
+  step("Observed", witness.observed);
+  step("Because", witness.because);
+  step("Replay", witness.replay);
+  return argument;
+}
+
+std::vector<std::string> remarks_of(const Run& run) {
+  std::vector<std::string> remarks;
+  const auto remark = [&](std::string line) {
+    if (std::find(remarks.begin(), remarks.end(), line) == remarks.end()) {
+      remarks.push_back(std::move(line));
+    }
+  };
+  for (const CheckResult& check : run.checks) {
+    if (!check.verdict.assumption.empty()) remark("assumption: " + check.verdict.assumption);
+  }
+  for (const CheckResult& check : run.checks) {
+    for (const std::string& note : check.verdict.notes) {
+      remark("note: " + check.verdict.property + ": " + note);
+    }
+  }
+  for (const std::string& warning : run.warnings) remark("warning: " + warning);
+  return remarks;
+}
+
+std::string line_of(const reference::Observation& observation) {
+  std::string line = fmt::format("{}: {}, at {}", observation.check, observation.message,
+                                 place_of(observation.place));
+  if (!observation.other.kernel.empty()) line += "; with " + place_of(observation.other);
+  if (observation.count > 1) line += fmt::format("; seen {} times", observation.count);
+  if (!observation.schedule.empty()) line += "; schedule " + observation.schedule;
+  return line;
+}
+
+}  // namespace draftproof::tools::report

@@ -1,0 +1,111 @@
+#include "tools/report/text.h"
+
+#include <fmt/format.h>
+
+#include "tools/report/summary.h"
+
+namespace draftproof::tools::report {
+namespace {
+
+constexpr std::size_t kLineWidth = 100;
+constexpr std::size_t kLabelWidth = 11;
+constexpr std::size_t kObservationsShown = 5;
+
+std::string painted(const std::string& word, const std::string& padded, bool with_color) {
+  if (!with_color || word.empty()) return padded;
+  const char* code = word == "upheld" ? "32" : word == "inconclusive" ? "33" : "1;31";
+  return fmt::format("\x1b[{}m{}\x1b[0m", code, padded);
+}
+
+std::string hanging(const std::string& label, const std::string& text) {
+  std::string out;
+  std::string lead = label + std::string(kLabelWidth - label.size(), ' ');
+  for (const std::string& line : wrapped(text, kLineWidth - kLabelWidth)) {
+    out += lead + line + "\n";
+    lead = std::string(kLabelWidth, ' ');
+  }
+  return out;
+}
+
+std::string heading_of(const Run& run) {
+  const RunStarted& started = run.started;
+  return fmt::format("draftproof {}  check {}   subject {}   device {}   battery {}   seed {}\n\n",
+                     started.environment.version, started.run_id, started.subject,
+                     started.environment.device, started.budget.battery, started.budget.seed);
+}
+
+std::string cells_of(const Run& run) {
+  std::string out;
+  for (const CheckResult& check : run.checks) {
+    if (check.verdict.cells.empty()) continue;
+    Table table({{check.verdict.property + " (" + check.rule + ")"}, {"cases", Align::kRight}});
+    for (const auto& cell : check.verdict.cells) table.add({cell.name, grouped(cell.cases)});
+    out += table.text() + "\n";
+  }
+  return out;
+}
+
+std::string observations_of(const oracle::Verdict& verdict) {
+  std::string out;
+  std::size_t shown = 0;
+  for (const auto& observation : verdict.observations) {
+    if (++shown > kObservationsShown) {
+      out += hanging("", fmt::format("and {} more, in the JSON report",
+                                     verdict.observations.size() - kObservationsShown));
+      break;
+    }
+    out += hanging(shown == 1 ? "Seen" : "", line_of(observation));
+  }
+  return out;
+}
+
+/// The first witness in full, the others by their replay command.
+std::string witnesses_of(const Run& run) {
+  const CheckResult* first = first_witness(run);
+  if (first == nullptr) return "";
+  std::string out = text_of(*first->verdict.witness) + observations_of(first->verdict);
+  for (const CheckResult& check : run.checks) {
+    if (&check == first || !check.verdict.witness) continue;
+    const std::string& replay = check.verdict.witness->replay;
+    out += hanging("Also",
+                   check.id + ": " + (replay.empty() ? check.verdict.witness->observed : replay));
+  }
+  return out + "\n";
+}
+
+}  // namespace
+
+std::string text_of(const oracle::Witness& witness) {
+  std::string out;
+  for (const auto& [label, text] : argument_of(witness)) out += hanging(label, text);
+  return out;
+}
+
+std::string text_of(const Run& run, const TextStyle& style) {
+  std::string out;
+  if (style.verbosity >= 0) {
+    out += heading_of(run);
+    if (!run.checks.empty()) {
+      const std::size_t column = verdict_column(run);
+      out += table_of(run, true).text([&](std::size_t i, const auto& word, const auto& padded) {
+        return i == column ? painted(word, padded, style.with_color) : padded;
+      });
+      out += "\n";
+    }
+  }
+  if (style.verbosity > 0) out += cells_of(run);
+  const std::string refuted = refutation_line(run);
+  if (!refuted.empty()) out += refuted + "\n\n";
+  out += witnesses_of(run);
+  if (style.verbosity >= 0) {
+    const auto remarks = remarks_of(run);
+    for (const std::string& remark : remarks) {
+      const auto lines = wrapped(remark, kLineWidth - 2);
+      for (std::size_t i = 0; i < lines.size(); ++i) out += (i == 0 ? "" : "  ") + lines[i] + "\n";
+    }
+    if (!remarks.empty()) out += "\n";
+  }
+  return out + closing_line(run) + "\n";
+}
+
+}  // namespace draftproof::tools::report
