@@ -1,0 +1,20 @@
+// Files that are either whole or absent: written beside their place and renamed into it, so that an
+// interrupt or a full disk never leaves half a report.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace draftproof::tools::store {
+
+/// Throws Error(kInput) naming the path when it is missing or unreadable.
+std::string read_file(const std::filesystem::path& path);
+
+/// Creates the folder when needed. Throws Error(kEnvironment) naming the path.
+void write_atomically(const std::filesystem::path& path, std::string_view content);
+
+/// Points the symbolic link `link` at `target`, replacing an older link in one step.
+void link_atomically(const std::filesystem::path& link, const std::filesystem::path& target);
+
+}  // namespace draftproof::tools::store
