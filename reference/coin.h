@@ -17,7 +17,8 @@ enum class Purpose : std::uint8_t {
   kTreeSecond = 5,
 };
 
-/// iteration < 2^24; it is 0 for prefix-adapted rules (chain), where coins may be keyed by position.
+/// iteration < 2^24; it is 0 for prefix-adapted rules (chain), where coins may be keyed by
+/// position.
 struct CoinAddress {
   std::uint32_t request = 0;
   std::uint32_t position = 0;

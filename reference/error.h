@@ -44,9 +44,9 @@ class BrokenInvariant : public std::logic_error {
 }  // namespace draftproof
 
 /// On in every build. The second argument, optional, is a std::string with the values at fault.
-#define DRAFTPROOF_CHECK(expression, ...)                                                         \
-  do {                                                                                            \
-    if (!(expression))                                                                            \
-      throw ::draftproof::BrokenInvariant(#expression, __FILE__, __LINE__,                        \
-                                          std::string{__VA_ARGS__});                              \
+#define DRAFTPROOF_CHECK(expression, ...)                                  \
+  do {                                                                     \
+    if (!(expression))                                                     \
+      throw ::draftproof::BrokenInvariant(#expression, __FILE__, __LINE__, \
+                                          std::string{__VA_ARGS__});       \
   } while (false)

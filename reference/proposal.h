@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "reference/shaping.h"
@@ -13,7 +14,8 @@ namespace draftproof::reference {
 /// How a law is written down. kOneHot has no rows: each drafted token is its own law.
 enum class RowKind : std::uint8_t { kLogits, kProbabilities, kOneHot };
 
-/// The storage type of logits on a device. Values here are always fp32, exactly representable in it.
+/// The storage type of logits on a device. Values here are always fp32, exactly representable in
+/// it.
 enum class LogitFormat : std::uint8_t { kFloat32, kBfloat16, kFloat16 };
 
 std::string_view to_string(RowKind kind);

@@ -17,17 +17,17 @@ enum class ScheduleKind : std::uint8_t { kRandom, kFirstWarpFirst, kLastWarpFirs
 
 /// How to run, as opposed to what to judge: nothing here may change an outcome.
 struct Execution {
-  int block_threads = 0;           ///< 0: the subject's own choice
-  int padded_draft_count = 0;      ///< slots of the draft axis in device buffers; 0: the longest
+  int block_threads = 0;       ///< 0: the subject's own choice
+  int padded_draft_count = 0;  ///< slots of the draft axis in device buffers; 0: the longest
   ScheduleKind schedule = ScheduleKind::kRandom;
   std::uint64_t schedule_seed = 1;
 };
 
 struct VerifierTraits {
-  std::string name;       ///< "reference", "kernels", "mutant:textbook_cycle", a card's name
-  std::string rule;       ///< "chain", "greedy"
-  std::string statement;  ///< one line: what it is; for a mutant what is wrong, with its report
-  bool takes_coins = true;         ///< every decision is a function of Coins handed in
+  std::string name;         ///< "reference", "kernels", "mutant:textbook_cycle", a card's name
+  std::string rule;         ///< "chain", "greedy"
+  std::string statement;    ///< one line: what it is; for a mutant what is wrong, with its report
+  bool takes_coins = true;  ///< every decision is a function of Coins handed in
   bool declares_masses = true;     ///< promises the integer-mass contract, so bit parity is due
   bool runs_on_device = false;     ///< observations and Execution have a meaning
   std::vector<int> block_threads;  ///< block sizes it accepts; empty: has no such notion
