@@ -1,0 +1,20 @@
+// The reference as a Verifier: what every other subject is compared with.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reference/verifier.h"
+
+namespace draftproof::reference::verify {
+
+/// The names of the rules, in the order in which they are listed: "chain", "greedy".
+const std::vector<std::string>& rules();
+
+/// A Verifier named "reference" of that rule. Throws Error(kInput) that lists the known rules.
+/// Its requests are chains: verify() throws BrokenInvariant for parents other than i - 1.
+std::unique_ptr<Verifier> make_verifier(std::string_view rule);
+
+}  // namespace draftproof::reference::verify
