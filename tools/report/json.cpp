@@ -154,6 +154,10 @@ std::string json_of(const Run& run) {
   for (const CheckResult& check : run.checks) document["checks"].push_back(json_of(check));
   document["checks_not_run"] =
       run.started.check_count > run.checks.size() ? run.started.check_count - run.checks.size() : 0;
+  document["not_applicable"] = Json::array();
+  for (const CheckExempted& exempted : run.exempted) {
+    document["not_applicable"].push_back({{"id", exempted.id}, {"reason", exempted.reason}});
+  }
   document["warnings"] = run.warnings;
   return dumped(document, 2) + "\n";
 }
@@ -168,6 +172,8 @@ std::string json_line_of(const Event& event) {
   } else if (const auto* result = std::get_if<CheckFinished>(&event)) {
     line.update({{"event", "check-finished"}, {"index", result->index}});
     line.update(json_of(result->result));
+  } else if (const auto* exempted = std::get_if<CheckExempted>(&event)) {
+    line.update({{"event", "check-exempted"}, {"id", exempted->id}, {"reason", exempted->reason}});
   } else if (const auto* warning = std::get_if<Warning>(&event)) {
     line.update({{"event", "warning"}, {"message", warning->message}});
   } else if (const auto* finished = std::get_if<RunFinished>(&event)) {

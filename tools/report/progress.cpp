@@ -81,7 +81,7 @@ void ProgressReporter::on(const Event& event) {
   } else if (const auto* warning = std::get_if<Warning>(&event)) {
     clear();
     if (kind_ != ProgressKind::kNone) write_("warning: " + warning->message + "\n");
-  } else {
+  } else if (std::holds_alternative<RunFinished>(event)) {
     clear();
   }
 }

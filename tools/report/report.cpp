@@ -13,6 +13,9 @@ oracle::VerdictKind verdict_of(const Run& run) { return oracle::merged(verdicts_
 void Collector::on(const Event& event) {
   if (const auto* started = std::get_if<RunStarted>(&event)) run_.started = *started;
   if (const auto* check = std::get_if<CheckFinished>(&event)) run_.checks.push_back(check->result);
+  if (const auto* exempted = std::get_if<CheckExempted>(&event)) {
+    run_.exempted.push_back(*exempted);
+  }
   if (const auto* warning = std::get_if<Warning>(&event)) {
     run_.warnings.push_back(warning->message);
   }

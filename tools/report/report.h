@@ -1,9 +1,10 @@
 // Reporter: one event stream in, any rendering out. Whoever runs checks emits events and knows no
 // format; whoever renders knows no subject. A report cannot change a verdict.
 //
-// A run is RunStarted, then any interleaving of CheckStarted, CheckProgress, CheckFinished and
-// Warning, then RunFinished. The command emits the first and the last; a function that runs checks
-// (properties, a kernel card) emits those in between. Results arrive in the order of their index.
+// A run is RunStarted, CheckExempted for what does not apply, then any interleaving of
+// CheckStarted, CheckProgress, CheckFinished and Warning, then RunFinished. The command emits the
+// first and the last; a function that runs checks (properties, a kernel card) emits those in
+// between. Results arrive in the order of their index.
 #pragma once
 
 #include <cstdint>
@@ -72,6 +73,11 @@ struct CheckFinished {
   std::size_t index = 0;
   CheckResult result;
 };
+/// A property that says nothing about the subject, and why; never silently left out.
+struct CheckExempted {
+  std::string id;
+  std::string reason;
+};
 struct Warning {
   std::string message;  ///< one line: cause and remedy
 };
@@ -82,8 +88,8 @@ struct RunFinished {
   double seconds = 0;
 };
 
-using Event =
-    std::variant<RunStarted, CheckStarted, CheckProgress, CheckFinished, Warning, RunFinished>;
+using Event = std::variant<RunStarted, CheckExempted, CheckStarted, CheckProgress, CheckFinished,
+                           Warning, RunFinished>;
 
 /// Receives events one at a time; never called from two threads at once.
 class Reporter {
@@ -96,6 +102,7 @@ class Reporter {
 struct Run {
   RunStarted started;
   std::vector<CheckResult> checks;
+  std::vector<CheckExempted> exempted;
   std::vector<std::string> warnings;
   RunFinished finished;
 };

@@ -163,6 +163,9 @@ std::vector<std::string> remarks_of(const Run& run) {
       remark("note: " + check.verdict.property + ": " + note);
     }
   }
+  for (const CheckExempted& exempted : run.exempted) {
+    remark("not applicable: " + exempted.id + ": " + exempted.reason);
+  }
   for (const std::string& warning : run.warnings) remark("warning: " + warning);
   return remarks;
 }

@@ -1,0 +1,95 @@
+// Settings: what the command line says, as values. Filled by command_line, read by commands.
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "properties/property.h"
+#include "tools/report/progress.h"
+
+namespace draftproof::tools {
+
+/// Where a command writes: the result to `out`, progress and warnings to `err`.
+struct Streams {
+  std::ostream& out;
+  std::ostream& err;
+};
+
+enum class OutputFormat { kText, kMarkdown, kJson, kJsonLines };
+
+struct OutputSettings {
+  OutputFormat format = OutputFormat::kText;
+  int verbosity = 0;  ///< -1 quiet, 1 with cell counts
+  bool with_color = false;
+  report::ProgressKind progress = report::ProgressKind::kNone;
+};
+
+struct SubjectSettings {
+  std::string subject = "kernels";
+  std::string rule;                  ///< empty: every rule the subject has
+  std::string device = "emulator";   ///< "emulator" or "cuda"
+  std::vector<std::string> kernels;  ///< a card, or PTX files that hold our entries
+};
+
+struct CheckSettings {
+  std::vector<std::string> properties;  ///< empty: all
+  SubjectSettings subject;
+  properties::Battery battery = properties::Battery::kStandard;
+  std::uint64_t seed = 1;
+  double false_alarms = 1e-9;
+  std::optional<double> time_limit_seconds;
+  unsigned workers = 0;  ///< 0: one per core
+  bool allows_inconclusive = false;
+  bool stops_at_violation = false;
+  std::string reports = "json";  ///< comma-separated formats, or "none"
+  std::string report_dir = "draftproof-report";
+  std::vector<std::string> command_line;
+  OutputSettings output;
+};
+
+struct DemoSettings {
+  std::string bug = "textbook_cycle";
+  std::string report_dir = "draftproof-report";
+  OutputSettings output;
+};
+
+struct LawSettings {
+  std::string target;
+  std::string draft;
+  std::string rule = "chain";
+  int length = 1;
+  std::optional<double> temperature;
+  std::optional<std::int64_t> top_k;
+  std::optional<double> top_p;
+  std::optional<double> min_p;
+  std::string preset = "default";
+  OutputSettings output;
+};
+
+struct ReplaySettings {
+  std::string name;
+  SubjectSettings subject;
+  std::string report_dir = "draftproof-report";
+  OutputSettings output;
+};
+
+struct InspectSettings {
+  std::vector<std::string> files;
+  OutputSettings output;
+};
+
+struct ListSettings {
+  std::string catalog;
+  OutputSettings output;
+};
+
+/// "90s", "2m", "1h30m" in seconds. Throws Error(kInput) that names `option`.
+double seconds_from(const std::string& text, const std::string& option);
+
+properties::Battery battery_from(const std::string& name);
+std::string to_string(properties::Battery battery);
+
+}  // namespace draftproof::tools
