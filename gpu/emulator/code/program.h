@@ -24,6 +24,13 @@ namespace draftproof::gpu::emulator {
 inline constexpr int kLanes = 32;
 using LaneMask = std::uint32_t;
 
+/// Generic addresses: a window's base plus the offset in the space. Global and constant memory have
+/// generic addresses equal to their own, below every window.
+inline constexpr std::uint64_t kSharedWindow = std::uint64_t{1} << 56;
+inline constexpr std::uint64_t kLocalWindow = std::uint64_t{2} << 56;
+inline constexpr std::uint64_t kParamWindow = std::uint64_t{3} << 56;
+inline constexpr std::uint64_t kWindowBytes = std::uint64_t{1} << 56;
+
 /// Where an operand lives. area 0: the warp's registers; area 1: the program's constants.
 struct Operand {
   std::uint32_t offset = 0;    ///< bytes from the start of the area's values
@@ -70,20 +77,22 @@ enum class Kind : std::uint8_t {
   kBranch,          ///< target; guard decides the lanes
   kIndexedBranch,   ///< brx.idx: sources[0] indexes branch_targets
   kExit,            ///< exit, and ret in an entry
-  kBarrier,         ///< bar / barrier.sync|arrive|red
+  kBarrier,         ///< bar / barrier.sync|arrive|red: sources are the number, the count of
+                    ///< threads (absent: all) and, for red, the predicate
   kWarpBarrier,     ///< bar.warp.sync: sources[0] is the mask
   kShuffle,
   kVote,
-  kMatch,
-  kRedux,
+  kMatch,           ///< modifier 1: .all, whose predicate is destinations[1]
+  kRedux,           ///< access.type tells s32 from u32
   kActiveMask,
-  kElect,
+  kElect,           ///< destinations: the leader's lane (may be absent) and the predicate
   kFence,           ///< membar / fence: order and scope
   kClock,           ///< mov from %clock, %clock64, %globaltimer
   kSleep,           ///< nanosleep: give way to other warps
   kTrap,            ///< trap, brkpt
-  kExternCall,      ///< vprintf, __assertfail
-  kCopyAsync,       ///< cp.async
+  kExternCall,      ///< vprintf, __assertfail: sources are the arguments
+  kCopyAsync,       ///< cp.async: address + immediate is the shared side, sources[0] the global
+                    ///< address, sources[1], if present, the bytes to read; modifier = bytes to write
   kCopyCommit,
   kCopyWait,        ///< immediate = groups that may stay in flight; wait_all: 0
   kClusterBarrier,
@@ -175,6 +184,19 @@ struct Variable {
   std::vector<std::byte> initial;///< empty: .global is zero, .shared and .local uninitialised
 };
 
+/// A place that holds the address of a module-scope variable. Module::variables get their
+/// addresses when the machine has placed them; apply_relocations then fills these places.
+struct Relocation {
+  enum class Place : std::uint8_t {
+    kConstant,   ///< 32 lanes of 8 bytes in Program::constants, at `at`
+    kImmediate,  ///< Instruction::immediate of the instruction `at`
+  };
+  Place place = Place::kConstant;
+  std::size_t at = 0;
+  std::uint32_t variable = 0;  ///< index in DecodedModule::variables
+  std::int64_t addend = 0;
+};
+
 /// An entry, ready to run. Device functions are expanded at their call sites.
 struct Program {
   EntryInfo info;
@@ -188,6 +210,7 @@ struct Program {
   std::uint64_t static_shared_bytes = 0;
   std::uint64_t shared_alignment = 16;   ///< dynamic shared starts at the next multiple of >= 16
   std::uint64_t local_bytes = 0;         ///< a thread
+  std::vector<Relocation> relocations;
 };
 
 }  // namespace draftproof::gpu::emulator
