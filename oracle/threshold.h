@@ -1,0 +1,42 @@
+// Thresholds: where on the axis of a 64-bit coin the rule's formula changes its mind. Leviathan et
+// al. 2023 (section 2.3): a drafted token x is accepted with probability min(1, p(x)/q(x)) and the
+// recovered token drawn from max(0, p - q), normalised. With p = T/sumT and q = D/sumD a coin u
+// stands for u/2^64, so each decision is "u < ceil(2^64 ratio)" for an exact rational ratio.
+// Written from the formula; nothing here is shared with an implementation that it judges.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "reference/mass.h"
+#include "reference/scalar.h"
+
+namespace draftproof::oracle {
+
+/// A threshold on the coin axis: the decision holds for coins < threshold; 2^64 means always.
+using Threshold = reference::WideMass;
+inline constexpr Threshold kAlways = Threshold{1} << 64;
+
+/// ceil(2^64 min(1, numerator/denominator)). numerator <= 2^128 - 1, 0 < denominator.
+Threshold ceil_ratio(reference::WideMass numerator, reference::WideMass denominator);
+
+/// The same number by way of rationals of unbounded size.
+Threshold ceil_ratio(const reference::Exact& ratio);
+
+/// Coins below it accept `token`. Precondition: both rows kOk, draft.mass[token] > 0.
+Threshold accept_threshold(const reference::MassRow& target, const reference::MassRow& draft,
+                           std::size_t token);
+Threshold accept_threshold_exact(const reference::MassRow& target, const reference::MassRow& draft,
+                                 std::size_t token);
+
+/// step[v] = coins below it draw a token <= v from the row; step.back() == kAlways.
+std::vector<Threshold> cumulative_thresholds(const reference::MassRow& row);
+
+/// The same for the residual max(0, p - q). Empty when the residual is empty, that is when the two
+/// laws are equal and no rejection can happen.
+std::vector<Threshold> residual_thresholds(const reference::MassRow& target,
+                                           const reference::MassRow& draft);
+std::vector<Threshold> residual_thresholds_exact(const reference::MassRow& target,
+                                                 const reference::MassRow& draft);
+
+}  // namespace draftproof::oracle
