@@ -1,0 +1,93 @@
+// Layout: the bytes that host and kernels exchange. Plain data, included by both sides; it holds no
+// arithmetic, so that nothing a kernel decides is shared with what it is checked against.
+//
+// Rows of request r start at slot r * (padded_draft_count + 1) on the target side and at slot
+// r * padded_draft_count on the draft side; a slot is row_stride elements apart from the next one.
+// Slots behind a request's own rows, and elements behind the vocabulary, are never touched.
+#pragma once
+
+#include <cstdint>
+
+namespace draftproof::gpu::kernels {
+
+/// How a draft law is written down on the device.
+enum class DraftLawKind : std::uint32_t { kLogits = 0, kProbabilities = 1, kOneHot = 2 };
+
+/// One step of a shaping, four bits in RequestParameters::steps; kEnd ends the list.
+enum class StepCode : std::uint32_t {
+  kEnd = 0,
+  kTemperature = 1,
+  kTopK = 2,
+  kTopP = 3,
+  kMinP = 4,
+  kJointTopKTopP = 5,
+};
+
+/// Bits of RequestParameters::flags.
+enum RequestFlag : std::uint32_t {
+  kGreedy = 1,          ///< the law is one-hot at the lowest id of the maximum
+  kTopPOn = 2,          ///< top_p_* below mean something
+  kMinPOn = 4,          ///< min_p_* below mean something
+  kTopKLowestIds = 8,   ///< top-k keeps exactly k, lowest ids first; else all boundary ties
+  kTopPLowestIds = 16,  ///< top-p keeps lowest ids first inside the boundary value; else all ties
+};
+
+/// What one request asks for. A fraction f is mantissa * 2^-exponent, exactly the double it was.
+struct RequestParameters {
+  std::uint64_t steps;           ///< StepCode, first step in the lowest four bits
+  std::uint64_t top_p_mantissa;  ///< < 2^53
+  std::uint64_t min_p_mantissa;  ///< < 2^53
+  std::int32_t top_p_exponent;
+  std::int32_t min_p_exponent;
+  float initial_scale;  ///< scale before any temperature step
+  float scale;          ///< scale from the temperature step on
+  std::uint32_t top_k;  ///< 0: off
+  std::uint32_t flags;  ///< RequestFlag
+  std::uint32_t draft_count;
+  std::uint32_t coin_request;   ///< `request` of its coin addresses
+  std::uint32_t coin_position;  ///< `position` of the first drafted token's coins
+  std::uint32_t reserved;
+};
+static_assert(sizeof(RequestParameters) == 64);
+
+/// How RowRecord and the row it describes give the mass of a token.
+enum class LawKind : std::uint32_t {
+  kMasses = 0,         ///< mass of the logit under maximum and scale, when the cut keeps it
+  kOneHot = 1,         ///< mass 1 at cut_id
+  kProbabilities = 2,  ///< the probability in fixed point
+};
+
+/// The law of one row, enough to recompute any token's mass from the row alone. Tokens are ordered
+/// by logit descending, then id ascending; the cut keeps a prefix of this order: larger keys, and
+/// of cut_key itself the ids up to cut_id. A record with a status has no law.
+struct RowRecord {
+  std::uint64_t total;
+  float maximum;
+  float scale;
+  std::uint32_t cut_key;
+  std::uint32_t cut_id;
+  std::uint32_t status;  ///< reference::Status by value
+  std::uint32_t kind;    ///< LawKind
+};
+static_assert(sizeof(RowRecord) == 32);
+
+/// Coins handed in: three a slot, slot = request * (padded_draft_count + 1) + position.
+enum CoinColumn : std::uint32_t { kAcceptColumn = 0, kRecoveredColumn = 1, kBonusColumn = 2 };
+inline constexpr std::uint32_t kCoinColumns = 3;
+
+/// Why a token was emitted; the words of the reasons buffer.
+enum class ReasonCode : std::int32_t { kNone = -1, kAccepted = 0, kRecovered = 1, kBonus = 2 };
+
+/// What fills the token slots behind the emitted ones.
+inline constexpr std::int32_t kNoToken = -1;
+
+/// One request's outcome without its tokens.
+struct OutcomeRecord {
+  std::uint32_t accepted_count;
+  std::uint32_t emitted_count;
+  std::uint32_t status;
+  std::uint32_t status_position;
+};
+static_assert(sizeof(OutcomeRecord) == 16);
+
+}  // namespace draftproof::gpu::kernels

@@ -1,0 +1,121 @@
+// Locate: the first id, in id order, at which a running sum of weights exceeds a threshold. Draws
+// the recovered and the bonus token, and finds the id cut among ties.
+//
+// The block splits the range into at most 32 segments, sums each with one warp, scans the 32 sums,
+// keeps the segment in which the threshold is crossed, and repeats until 32 ids are left. Sums are
+// exact integers, so the answer is the same for every block size, order and schedule
+// (determinism: gpu_to_gpu). Reads (1 + 1/32 + ...) times the row.
+#pragma once
+
+#include <cstdint>
+
+#include "gpu/kernels/wide.cuh"
+
+namespace draftproof::gpu::kernels {
+
+inline constexpr std::uint32_t kWarpLanes = 32;
+
+/// Shared memory of one search.
+template <class Number>
+struct LocateScratch {
+  Number segment_sums[kWarpLanes];
+};
+
+template <class Number>
+__device__ __forceinline__ Number warp_sum(Number value) {
+#pragma unroll
+  for (int mask = 16; mask > 0; mask /= 2) value = sum(value, exchange_across(value, mask));
+  return value;
+}
+
+/// Sum of the values of lanes 0 .. own lane.
+template <class Number>
+__device__ __forceinline__ Number warp_prefix(Number value) {
+  const int lane = static_cast<int>(threadIdx.x % kWarpLanes);
+#pragma unroll
+  for (int distance = 1; distance < 32; distance *= 2) {
+    const Number below = exchange_up(value, distance);
+    if (lane >= distance) value = sum(value, below);
+  }
+  return value;
+}
+
+/// A range of ids, and the sum of all weights before it.
+template <class Number>
+struct LocateRange {
+  std::uint32_t begin;
+  std::uint32_t end;
+  Number before;
+};
+
+/// Sums the segments of `range`; on return every thread may read scratch.segment_sums.
+template <class Number, class Weight>
+__device__ __forceinline__ void sum_segments(const LocateRange<Number>& range,
+                                             std::uint32_t segment_length,
+                                             std::uint32_t segment_count, const Weight& weight,
+                                             LocateScratch<Number>& scratch) {
+  // One 128-bit weight at a time keeps the residual within 64 registers on every architecture.
+  constexpr int kUnroll = sizeof(Number) > 8 ? 1 : 4;
+  __syncthreads();  // the sums of the round before have been read
+  const std::uint32_t lane = threadIdx.x % kWarpLanes;
+  for (std::uint32_t segment = threadIdx.x / kWarpLanes; segment < segment_count;
+       segment += blockDim.x / kWarpLanes) {
+    const std::uint32_t begin = range.begin + segment * segment_length;
+    const std::uint32_t end = min(begin + segment_length, range.end);
+    Number own{};
+#pragma unroll kUnroll
+    for (std::uint32_t id = begin + lane; id < end; id += kWarpLanes) own = sum(own, weight(id));
+    const Number total = warp_sum(own);
+    if (lane == 0) scratch.segment_sums[segment] = total;
+  }
+  __syncthreads();
+}
+
+/// What locate found.
+struct Located {
+  bool is_found;  ///< false when the sum of all weights does not exceed the threshold
+  std::uint32_t id;
+};
+
+/// The least id < count with threshold < weight(0) + ... + weight(id), where threshold =
+/// threshold_of(sum of all weights). All threads of the block call it, with equal arguments; only
+/// the answer of the threads of warp 0 is valid. count > 0, a multiple of 32 threads in the block.
+template <class Number, class Weight, class ThresholdOf>
+__device__ __forceinline__ Located locate(std::uint32_t count, const Weight& weight,
+                                          const ThresholdOf& threshold_of,
+                                          LocateScratch<Number>& scratch) {
+  const std::uint32_t lane = threadIdx.x % kWarpLanes;
+  LocateRange<Number> range{0, count, Number{}};
+  Number threshold{};
+  bool is_first = true;
+#pragma unroll 1
+  do {
+    const std::uint32_t ids = range.end - range.begin;
+    const std::uint32_t chunks = (ids + kWarpLanes - 1) / kWarpLanes;
+    const std::uint32_t segment_length = (chunks + kWarpLanes - 1) / kWarpLanes * kWarpLanes;
+    const std::uint32_t segment_count = (ids + segment_length - 1) / segment_length;
+    sum_segments(range, segment_length, segment_count, weight, scratch);
+    const Number own = lane < segment_count ? scratch.segment_sums[lane] : Number{};
+    const Number through = sum(range.before, warp_prefix(own));
+    if (is_first) threshold = threshold_of(exchange_from(through, 31));
+    is_first = false;
+    const std::uint32_t crossed = __ballot_sync(0xffffffffu, less(threshold, through));
+    if (crossed == 0) return {false, 0};
+    const int segment = __ffs(static_cast<int>(crossed)) - 1;
+    // Before the segment: what lies through its predecessor.
+    const Number before = exchange_from(through, max(segment - 1, 0));
+    if (segment > 0) range.before = before;
+    range.begin += static_cast<std::uint32_t>(segment) * segment_length;
+    range.end = min(range.begin + segment_length, range.end);
+  } while (range.end - range.begin > kWarpLanes);
+
+  if (threadIdx.x >= kWarpLanes) return {true, 0};
+  const std::uint32_t id = range.begin + lane;
+  const Number own = id < range.end ? weight(id) : Number{};
+  const Number through = sum(range.before, warp_prefix(own));
+  const std::uint32_t crossed = __ballot_sync(0xffffffffu, less(threshold, through));
+  if (crossed == 0) return {false, 0};
+  return {true, range.begin + static_cast<std::uint32_t>(__ffs(static_cast<int>(crossed)) - 1)};
+}
+
+}  // namespace draftproof::gpu::kernels

@@ -1,0 +1,187 @@
+// Chain verification on the device: Leviathan, Kalman, Matias (ICML 2023), algorithm 1, on integer
+// masses (the order of judging is the one that reference/verify/chain.h declares). One block a
+// request, after a shape_rows launch; masses are recomputed from the logits and the rows' records.
+//
+//   accept     scaled(coin, D_x sum T) < T_x sum D          strict; T target masses, D draft masses
+//   recovered  first v with scaled(coin, sum R) < R_0 + ... + R_v,  R_v = max(0, T_v sum D - D_v
+//   sum T) bonus      the same on T
+//
+// Only the row that yields the drawn token is read in full. Determinism: gpu_to_gpu, bit for bit,
+// for every block size (a multiple of 32 up to 1,024), order and schedule: all sums are integers.
+#include <cstdint>
+
+#include "gpu/kernels/coin.cuh"
+#include "gpu/kernels/locate.cuh"
+#include "gpu/kernels/row.cuh"
+#include "gpu/kernels/verify/walk.cuh"
+#include "gpu/kernels/wide.cuh"
+
+namespace draftproof::gpu::kernels::verify {
+
+struct ChainScratch {
+  Stop stop;
+  union {
+    LocateScratch<std::uint64_t> bonus;
+    LocateScratch<Wide> recovered;
+  };
+};
+
+/// One request: its rows, their records, its coins.
+template <class Element>
+struct Chain {
+  const Element* target_rows;  ///< of the whole batch, as are all rows and records below
+  std::uint64_t target_row_stride;
+  const void* draft_rows;
+  std::uint64_t draft_row_stride;
+  const RowRecord* target_records;
+  const RowRecord* draft_records;
+  DraftLawKind draft_kind;
+  std::uint64_t first_target_slot;
+  std::uint64_t first_draft_slot;
+  std::uint32_t fraction_bits;
+  CoinSource coins;
+  Drafts drafts;
+
+  __device__ __forceinline__ LogitLaw<Element> target_law(std::uint32_t position,
+                                                          const RowRecord& record) const {
+    const std::uint64_t slot = first_target_slot + position;
+    return LogitLaw<Element>(target_rows + slot * target_row_stride, record, fraction_bits);
+  }
+
+  __device__ __forceinline__ DraftLaw<Element> draft_law(std::uint32_t position,
+                                                         const RowRecord& record,
+                                                         std::uint32_t token) const {
+    const std::uint64_t offset = (first_draft_slot + position) * draft_row_stride;
+    return {
+        draft_kind,
+        LogitLaw<Element>(static_cast<const Element*>(draft_rows) + offset, record, fraction_bits),
+        static_cast<const float*>(draft_rows) + offset, fraction_bits, token};
+  }
+
+  /// The draft side's record; all mass, 1, on the token itself when the draft has no rows.
+  __device__ __forceinline__ RowRecord draft_record(std::uint32_t position) const {
+    if (draft_kind == DraftLawKind::kOneHot)
+      return {1, 0.0f, 0.0f, 0, 0, 0, static_cast<std::uint32_t>(LawKind::kOneHot)};
+    return draft_records[first_draft_slot + position];
+  }
+
+  __device__ __forceinline__ Stop judge(std::uint32_t position, std::uint32_t token) const {
+    const RowRecord target_record = target_records[first_target_slot + position];
+    if (target_record.status != 0)
+      return stop_for(position, static_cast<Status>(target_record.status));
+    const RowRecord draft = draft_record(position);
+    if (draft.status != 0) return stop_for(position, static_cast<Status>(draft.status));
+    const std::uint64_t draft_mass = draft_law(position, draft, token).mass(token);
+    if (draft_mass == 0) return stop_for(position, Status::kDraftMassZero);
+    const std::uint64_t target_mass = target_law(position, target_record).mass(token);
+    const std::uint64_t coin = coins.coin(position, CoinPurpose::kAccept, kAcceptColumn);
+    const bool is_accepted = less(scaled(coin, wide_product(draft_mass, target_record.total)),
+                                  wide_product(target_mass, draft.total));
+    return {position, is_accepted ? Answer::kAccepted : Answer::kRejected, Status::kOk};
+  }
+
+  __device__ __forceinline__ Stop judge_end(std::uint32_t position) const {
+    const std::uint32_t status = target_records[first_target_slot + position].status;
+    if (status != 0) return stop_for(position, static_cast<Status>(status));
+    return {position, Answer::kDraftEnded, Status::kOk};
+  }
+
+  __device__ __forceinline__ Located draw_bonus(const LogitLaw<Element>& target, std::uint64_t coin,
+                                                LocateScratch<std::uint64_t>& scratch) const {
+    const auto weight = [&](std::uint32_t id) { return target.mass(id); };
+    const auto threshold_of = [&](std::uint64_t total) { return scaled(coin, total); };
+    return locate<std::uint64_t>(drafts.vocab_size, weight, threshold_of, scratch);
+  }
+
+  __device__ __forceinline__ Located draw_recovered(const LogitLaw<Element>& target,
+                                                    std::uint64_t target_total,
+                                                    const DraftLaw<Element>& draft,
+                                                    std::uint64_t draft_total, std::uint64_t coin,
+                                                    LocateScratch<Wide>& scratch) const {
+    const auto weight = [&](std::uint32_t id) -> Wide {
+      const std::uint64_t mass = target.mass(id);
+      if (mass == 0) return {};
+      const Wide gained = wide_product(mass, draft_total);
+      const Wide spent = wide_product(draft.mass(id), target_total);
+      return less(spent, gained) ? difference(gained, spent) : Wide{};
+    };
+    const auto threshold_of = [&](Wide total) { return scaled(coin, total); };
+    return locate<Wide>(drafts.vocab_size, weight, threshold_of, scratch);
+  }
+
+  /// The recovered or bonus token; valid in warp 0. Called by the whole block.
+  __device__ __forceinline__ Located draw(const Stop& stop, ChainScratch& scratch) const {
+    const std::uint32_t position = stop.position;
+    const RowRecord record = target_records[first_target_slot + position];
+    // All mass on one token: the bonus draw finds it, and so does the residual draw, because a
+    // rejection says that the drafted token is another one.
+    if (record.kind == static_cast<std::uint32_t>(LawKind::kOneHot)) return {true, record.cut_id};
+    const LogitLaw<Element> target = target_law(position, record);
+    if (stop.answer == Answer::kDraftEnded)
+      return draw_bonus(target, coins.coin(position, CoinPurpose::kBonus, kBonusColumn),
+                        scratch.bonus);
+    const std::uint32_t token = static_cast<std::uint32_t>(drafts.tokens[position]);
+    const RowRecord draft = draft_record(position);
+    return draw_recovered(target, record.total, draft_law(position, draft, token), draft.total,
+                          coins.coin(position, CoinPurpose::kRecovered, kRecoveredColumn),
+                          scratch.recovered);
+  }
+
+  __device__ __forceinline__ void run(const Output& output, ChainScratch& scratch) const {
+    if (threadIdx.x < kWarpLanes) {
+      const Stop stop = walk(
+          drafts,
+          [&](std::uint32_t position, std::uint32_t token) { return judge(position, token); },
+          [&](std::uint32_t position) { return judge_end(position); });
+      if (threadIdx.x == 0) scratch.stop = stop;
+    }
+    __syncthreads();
+    const Stop stop = scratch.stop;
+    write_prefix(output, drafts, stop);
+    Located drawn{false, 0};
+    if (stop.answer != Answer::kCannotBeJudged) drawn = draw(stop, scratch);
+    if (threadIdx.x == 0) write_outcome(output, stop, drawn);
+  }
+};
+
+}  // namespace draftproof::gpu::kernels::verify
+
+/// One entry for each storage format. One block a request, a multiple of 32 threads up to 1,024.
+/// `coins` may be null: then they come from Philox under `seed`. Output slots: padded_draft_count +
+/// 1 a request.
+#define DRAFTPROOF_VERIFY_CHAIN(name, Element)                                                     \
+  extern "C" __global__ void __launch_bounds__(1024, 1) name(                                      \
+      const draftproof::gpu::kernels::Element* target_rows, std::uint64_t target_row_stride,       \
+      const void* draft_rows, std::uint64_t draft_row_stride, const std::int32_t* draft_tokens,    \
+      const draftproof::gpu::kernels::RequestParameters* requests,                                 \
+      const draftproof::gpu::kernels::RowRecord* target_records,                                   \
+      const draftproof::gpu::kernels::RowRecord* draft_records, const std::uint64_t* coins,        \
+      std::uint64_t seed, std::int32_t* emitted_tokens, std::int32_t* emitted_reasons,             \
+      draftproof::gpu::kernels::OutcomeRecord* outcomes, std::uint32_t draft_kind,                 \
+      std::uint32_t padded_draft_count, std::uint32_t vocab_size, std::uint32_t fraction_bits) {   \
+    using namespace draftproof::gpu::kernels;                                                      \
+    __shared__ verify::ChainScratch scratch;                                                       \
+    const std::uint32_t request = blockIdx.x;                                                      \
+    const std::uint64_t first = target_slot(request, 0, padded_draft_count);                       \
+    const std::uint64_t first_draft = draft_slot(request, 0, padded_draft_count);                  \
+    const RequestParameters& own = requests[request];                                              \
+    const verify::Chain<Element> chain{target_rows,                                                \
+                                       target_row_stride,                                          \
+                                       draft_rows,                                                 \
+                                       draft_row_stride,                                           \
+                                       target_records,                                             \
+                                       draft_records,                                              \
+                                       static_cast<DraftLawKind>(draft_kind),                      \
+                                       first,                                                      \
+                                       first_draft,                                                \
+                                       fraction_bits,                                              \
+                                       {coins, first, seed, own.coin_request, own.coin_position},  \
+                                       {draft_tokens + first_draft, own.draft_count, vocab_size}}; \
+    const verify::Output output{emitted_tokens + first, emitted_reasons + first,                   \
+                                outcomes + request, padded_draft_count + 1};                       \
+    chain.run(output, scratch);                                                                    \
+  }
+
+DRAFTPROOF_VERIFY_CHAIN(draftproof_verify_chain_f32, Float32)
+DRAFTPROOF_VERIFY_CHAIN(draftproof_verify_chain_bf16, Bfloat16)
+DRAFTPROOF_VERIFY_CHAIN(draftproof_verify_chain_f16, Float16)
