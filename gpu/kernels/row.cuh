@@ -1,9 +1,6 @@
 // Rows: reading logits of any storage format, and the law that a record makes of them.
 #pragma once
 
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-
 #include <cstdint>
 
 #include "gpu/kernels/layout.h"
@@ -25,7 +22,9 @@ __device__ __forceinline__ float widened(Bfloat16 value) {
   return __uint_as_float(std::uint32_t{value.bits} << 16);
 }
 __device__ __forceinline__ float widened(Float16 value) {
-  return __half2float(__ushort_as_half(value.bits));
+  float result;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(value.bits));
+  return result;
 }
 
 /// Calls visit(id, value) for every element of a row, once, spread over the threads of the block,

@@ -1,0 +1,38 @@
+# Assembles each of `files` for each of `architectures` with `ptxas`, prints one line an entry, and
+# fails when a text does not assemble or a register spills. Both lists are separated by commas. Run
+# by the target ptxas_check.
+string(REPLACE "," ";" files "${files}")
+string(REPLACE "," ";" architectures "${architectures}")
+set(spilled "")
+foreach(file IN LISTS files)
+  get_filename_component(name ${file} NAME)
+  foreach(architecture IN LISTS architectures)
+    execute_process(COMMAND ${ptxas} -arch=${architecture} -v -o /dev/null ${file}
+      RESULT_VARIABLE result OUTPUT_VARIABLE report ERROR_VARIABLE report)
+    if(NOT result EQUAL 0)
+      message(FATAL_ERROR "${name} does not assemble for ${architecture}:\n${report}")
+    endif()
+    string(REGEX MATCHALL
+      "Compiling entry function '[^']*'[^\n]*\n[^\n]*\n[^\n]*\n[^\n]*Used [^\n]*" entries "${report}")
+    if(NOT entries)
+      message(FATAL_ERROR "${name}: ptxas reports no entry for ${architecture}:\n${report}")
+    endif()
+    foreach(entry IN LISTS entries)
+      string(REGEX MATCH "entry function '([^']*)'" ignored "${entry}")
+      set(function ${CMAKE_MATCH_1})
+      string(REGEX MATCH "([0-9]+) bytes spill stores, ([0-9]+) bytes spill loads" spill "${entry}")
+      set(spill_bytes "${CMAKE_MATCH_1}+${CMAKE_MATCH_2}")
+      string(REGEX MATCH "Used ([0-9]+) registers" ignored "${entry}")
+      set(registers ${CMAKE_MATCH_1})
+      string(REGEX MATCH "([0-9]+) bytes smem" ignored "${entry}")
+      message(STATUS "${architecture} ${function}: ${registers} registers, "
+        "${CMAKE_MATCH_1} bytes shared, ${spill}")
+      if(NOT spill_bytes STREQUAL "0+0")
+        list(APPEND spilled "${function} (${architecture})")
+      endif()
+    endforeach()
+  endforeach()
+endforeach()
+if(spilled)
+  message(FATAL_ERROR "registers spill in: ${spilled}")
+endif()
