@@ -6,6 +6,7 @@
 #include <pugixml.hpp>
 #include <sstream>
 
+#include "oracle/explain.h"
 #include "tools/report/summary.h"
 #include "tools/report/text.h"
 
@@ -43,7 +44,7 @@ Answer answer_of(const CheckResult& check, bool inconclusive_is_allowed) {
 std::string detail_of(const CheckResult& check) {
   std::string detail = check.statement + "\n";
   if (check.verdict.witness) detail += text_of(*check.verdict.witness);
-  for (const auto& seen : check.verdict.observations) detail += line_of(seen) + "\n";
+  for (const auto& seen : check.verdict.observations) detail += oracle::describe(seen) + "\n";
   return detail;
 }
 

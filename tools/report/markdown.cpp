@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "oracle/explain.h"
 #include "tools/report/summary.h"
 
 namespace draftproof::tools::report {
@@ -21,7 +22,7 @@ std::string markdown_of(const Run& run) {
       out += fmt::format("- **{}** {}\n", label, is_command ? "`" + text + "`" : text);
     }
     for (const auto& observation : check->verdict.observations) {
-      out += "- **Seen** " + line_of(observation) + "\n";
+      out += "- **Seen** " + oracle::describe(observation) + "\n";
     }
     out += "\n";
   }

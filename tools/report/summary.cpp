@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <set>
 
+#include "oracle/explain.h"
+
 namespace draftproof::tools::report {
 namespace {
 
@@ -23,15 +25,6 @@ std::string names_of(const std::vector<oracle::Claim>& claims) {
 
 std::string plural(std::size_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
-std::string place_of(const reference::Place& place) {
-  std::string text = place.kernel;
-  if (place.ptx_line != 0) text += fmt::format(" PTX line {}", place.ptx_line);
-  if (!place.source_file.empty()) {
-    text += fmt::format(" ({}:{})", place.source_file, place.source_line);
-  }
-  return text + fmt::format(" block {} warp {} lanes {:#x}", place.block, place.warp, place.lanes);
 }
 
 }  // namespace
@@ -53,8 +46,8 @@ std::size_t verdict_column(const Run& run) {
 
 Table table_of(const Run& run, bool with_wrapping) {
   const bool with_rule = verdict_column(run) == 4;
-  const std::size_t wide = with_wrapping ? 40 : 0;
-  const std::size_t narrow = with_wrapping ? 26 : 0;
+  const std::size_t wide = with_wrapping ? 38 : 0;
+  const std::size_t narrow = with_wrapping ? 30 : 0;
   std::vector<Column> columns = {{"property"}, {"claim"}};
   if (with_rule) columns.push_back({"rule"});
   columns.insert(columns.end(), {{"trials", Align::kRight},
@@ -82,11 +75,7 @@ std::string refutation_line(const Run& run) {
   const auto verdicts = verdicts_of(run);
   const oracle::Refutation refuted = oracle::refutation(verdicts);
   if (refuted.refuted.empty()) return "";
-  std::string line = "NOT " + names_of(refuted.refuted);
-  if (!refuted.also_refuted.empty()) {
-    line += " (also not: " + names_of(refuted.also_refuted) + ")";
-  }
-  line += ".";
+  std::string line = oracle::headline(verdicts) + ".";
   std::set<oracle::Claim> fallen(refuted.refuted.begin(), refuted.refuted.end());
   fallen.insert(refuted.also_refuted.begin(), refuted.also_refuted.end());
   std::vector<oracle::Claim> standing;
@@ -168,15 +157,6 @@ std::vector<std::string> remarks_of(const Run& run) {
   }
   for (const std::string& warning : run.warnings) remark("warning: " + warning);
   return remarks;
-}
-
-std::string line_of(const reference::Observation& observation) {
-  std::string line = fmt::format("{}: {}, at {}", observation.check, observation.message,
-                                 place_of(observation.place));
-  if (!observation.other.kernel.empty()) line += "; with " + place_of(observation.other);
-  if (observation.count > 1) line += fmt::format("; seen {} times", observation.count);
-  if (!observation.schedule.empty()) line += "; schedule " + observation.schedule;
-  return line;
 }
 
 }  // namespace draftproof::tools::report

@@ -37,7 +37,4 @@ std::vector<std::pair<std::string, std::string>> argument_of(const oracle::Witne
 /// Distinct lines that belong under the table: assumptions, notes with their property, warnings.
 std::vector<std::string> remarks_of(const Run& run);
 
-/// One line: check, kernel, lines, message.
-std::string line_of(const reference::Observation& observation);
-
 }  // namespace draftproof::tools::report

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "oracle/explain.h"
 #include "tools/report/summary.h"
 
 namespace draftproof::tools::report {
@@ -54,7 +55,7 @@ std::string observations_of(const oracle::Verdict& verdict) {
                                      verdict.observations.size() - kObservationsShown));
       break;
     }
-    out += hanging(shown == 1 ? "Seen" : "", line_of(observation));
+    out += hanging(shown == 1 ? "Seen" : "", oracle::describe(observation));
   }
   return out;
 }

@@ -1,0 +1,181 @@
+// Renderings of one run made by hand. Goal: every format says the same four things about it, and a
+// violation can be overlooked in none.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <pugixml.hpp>
+
+#include "tests/tools/sample_run.h"
+#include "tools/report/github.h"
+#include "tools/report/json.h"
+#include "tools/report/junit.h"
+#include "tools/report/markdown.h"
+#include "tools/report/text.h"
+
+namespace draftproof::tools::report {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using tests::sample_run;
+
+TEST(TextReport, ShowsTableRefutationWitnessAndWhatItRestsOn) {
+  const std::string text = text_of(sample_run(), {});
+  EXPECT_THAT(text, HasSubstr("| nothing_outside_the_support | support-safe        | 18 432 |"));
+  EXPECT_THAT(text, HasSubstr("NOT support-safe (also not: "));
+  EXPECT_THAT(text, HasSubstr("sequence-lossless"));
+  EXPECT_THAT(text, HasSubstr("accounting-truthful: no violation seen."));
+  EXPECT_THAT(text, HasSubstr("\nLet        target 0, 1"));
+  EXPECT_THAT(text, HasSubstr("\nReplay     draftproof replay 0123456789ab"));
+  EXPECT_THAT(text, HasSubstr("\nSeen       race in verify_chain at PTX line 120"));
+  EXPECT_THAT(text, HasSubstr("assumption: one threshold per decision\n"));
+  EXPECT_THAT(text, HasSubstr("not applicable: greedy_limits/chain: takes no coins\n"));
+  EXPECT_THAT(text, HasSubstr("warning: a cause; a remedy\n"));
+  EXPECT_THAT(text, HasSubstr("4 checks: 1 violated, 1 with an internal error, 1 inconclusive, "
+                              "1 upheld. 2.5 s, exit 1.\n"));
+}
+
+TEST(TextReport, ShowsTheSizeOfAnUpheldAnswer) {
+  EXPECT_THAT(text_of(sample_run(), {}), HasSubstr("TV <= 3/18446744073709551616"));
+}
+
+TEST(TextReport, ShowsCellCountsOnlyWhenAsked) {
+  EXPECT_THAT(text_of(sample_run(), {false, 1}), HasSubstr("| draft length 1"));
+  EXPECT_THAT(text_of(sample_run(), {false, 0}), Not(HasSubstr("draft length 1")));
+}
+
+TEST(TextReport, IsShortButNeverSilentAboutAViolationWhenQuiet) {
+  const std::string text = text_of(sample_run(), {false, -1});
+  EXPECT_THAT(text, Not(HasSubstr("| property")));
+  EXPECT_THAT(text, HasSubstr("NOT support-safe"));
+  EXPECT_THAT(text, HasSubstr("Replay"));
+}
+
+TEST(TextReport, ColorsOnlyWhenAsked) {
+  EXPECT_THAT(text_of(sample_run(), {true, 0}), HasSubstr("\x1b[1;31mVIOLATED"));
+  EXPECT_THAT(text_of(sample_run(), {false, 0}), Not(HasSubstr("\x1b")));
+}
+
+TEST(TextReport, SaysThatNothingWasShownByNoCheck) {
+  EXPECT_THAT(text_of(sample_run({}), {}), HasSubstr("0 checks: nothing was shown."));
+}
+
+TEST(TextReport, CountsChecksThatDidNotRun) {
+  auto run = sample_run({tests::upheld_check()});
+  run.started.check_count = 3;
+  run.finished.is_interrupted = true;
+  EXPECT_THAT(text_of(run, {}), HasSubstr("1 check: 1 upheld, interrupted, 2 not run."));
+}
+
+TEST(MarkdownReport, CarriesTheSameAnswers) {
+  const std::string text = markdown_of(sample_run());
+  EXPECT_THAT(text, HasSubstr("| support-safe | 18 432 | VIOLATED |"));
+  EXPECT_THAT(text, HasSubstr("**NOT support-safe"));
+  EXPECT_THAT(text, HasSubstr("- **Replay** `draftproof replay 0123456789ab"));
+}
+
+TEST(JsonReport, HoldsClaimsWithWhatFallsAndEveryCheck) {
+  const auto report = nlohmann::json::parse(json_of(sample_run()));
+  EXPECT_EQ(report["schema_version"], "draftproof/report/1");
+  EXPECT_EQ(report["verdict"], "violated");
+  EXPECT_EQ(report["exit_code"], 1);
+  EXPECT_EQ(report["checks"].size(), 4u);
+  const auto claim = [&](const std::string& name) {
+    for (const auto& entry : report["claims"]) {
+      if (entry["claim"] == name) return entry;
+    }
+    return nlohmann::json();
+  };
+  EXPECT_EQ(claim("support-safe")["verdict"], "violated");
+  EXPECT_EQ(claim("sequence-lossless")["verdict"], "violated");
+  EXPECT_EQ(claim("sequence-lossless")["refuted_through"][0], "support-safe");
+  EXPECT_EQ(claim("well-formed")["verdict"], "not-checked");
+  EXPECT_EQ(claim("batch-invariant")["verdict"], "inconclusive");
+  EXPECT_EQ(report["checks"][1]["witness"]["case"]["schema"], "draftproof/case/1");
+  EXPECT_EQ(report["checks"][0]["witness"], nullptr);
+  EXPECT_EQ(report["checks"][1]["observations"][0]["place"]["ptx_line"], 120);
+}
+
+TEST(JsonReport, SurvivesBytesThatAreNotUtf8) {
+  auto run = sample_run();
+  run.checks[0].verdict.evidence = "\xff\xfe";
+  EXPECT_TRUE(nlohmann::json::accept(json_of(run)));
+}
+
+TEST(JsonLines, WritesOneObjectPerEventAndLeavesProgressOut) {
+  std::string log;
+  JsonLinesReporter reporter([&](const std::string& line) { log += line; });
+  const auto run = sample_run();
+  reporter.on(run.started);
+  reporter.on(CheckStarted{0, "one/chain"});
+  reporter.on(CheckProgress{0, 1, 2});
+  reporter.on(CheckFinished{0, run.checks[0]});
+  reporter.on(Warning{"a cause; a remedy"});
+  reporter.on(run.finished);
+  std::vector<std::string> events;
+  std::istringstream lines(log);
+  for (std::string line; std::getline(lines, line);) {
+    events.push_back(nlohmann::json::parse(line)["event"]);
+  }
+  EXPECT_THAT(events, testing::ElementsAre("run-started", "check-started", "check-finished",
+                                           "warning", "run-finished"));
+}
+
+pugi::xml_document junit(const Run& run) {
+  pugi::xml_document document;
+  EXPECT_TRUE(document.load_string(junit_of(run).c_str()));
+  return document;
+}
+
+std::size_t count_of(const pugi::xml_node& node, const char* name) {
+  const auto children = node.children(name);
+  return static_cast<std::size_t>(std::distance(children.begin(), children.end()));
+}
+
+TEST(JunitReport, HasExactlyOneFailurePerViolatedCheck) {
+  const auto document = junit(sample_run());
+  const auto suite = document.child("testsuites").child("testsuite");
+  EXPECT_EQ(suite.attribute("tests").as_int(), 4);
+  EXPECT_EQ(suite.attribute("failures").as_int(), 2);
+  EXPECT_EQ(suite.attribute("errors").as_int(), 1);
+  EXPECT_EQ(suite.attribute("skipped").as_int(), 0);
+  const auto violated =
+      suite.find_child_by_attribute("testcase", "name", "nothing_outside_the_support/chain");
+  EXPECT_EQ(count_of(violated, "failure"), 1u);
+  EXPECT_THAT(violated.child("failure").text().get(), HasSubstr("Replay"));
+  EXPECT_THAT(violated.child("failure").text().get(),
+              HasSubstr("token 0 < \"accepted\" & counted"));
+  const auto crashed = suite.find_child_by_attribute("testcase", "name", "inputs_unchanged/chain");
+  EXPECT_EQ(count_of(crashed, "error"), 1u);
+  EXPECT_EQ(count_of(crashed, "failure"), 0u);
+}
+
+TEST(JunitReport, SkipsWhatIsInconclusiveOnlyWhenTheGateAllowsIt) {
+  auto run = sample_run({tests::inconclusive_check()});
+  EXPECT_EQ(
+      count_of(junit(run).child("testsuites").child("testsuite").child("testcase"), "failure"), 1u);
+  run.finished.inconclusive_is_allowed = true;
+  const auto document = junit(run);
+  const auto node = document.child("testsuites").child("testsuite").child("testcase");
+  EXPECT_EQ(count_of(node, "skipped"), 1u);
+  EXPECT_EQ(count_of(node, "failure"), 0u);
+}
+
+TEST(JunitReport, ReplacesCharactersThatXmlCannotCarry) {
+  auto run = sample_run();
+  run.checks[0].verdict.evidence = std::string("a\x01z");
+  EXPECT_THAT(junit_of(run), HasSubstr("a?z"));
+}
+
+TEST(GithubAnnotations, MarkEveryCheckThatIsNotUpheldOnOneLine) {
+  const std::string text = github_annotations_of(sample_run());
+  EXPECT_THAT(text, HasSubstr("::error title=draftproof nothing_outside_the_support::VIOLATED"));
+  EXPECT_THAT(text, HasSubstr("::warning title=draftproof batch_order_does_not_matter::"));
+  EXPECT_THAT(text, HasSubstr("%0Adraftproof replay 0123456789ab"));
+  EXPECT_THAT(text, Not(HasSubstr("identity_draft_accepts_all")));
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3);
+}
+
+}  // namespace
+}  // namespace draftproof::tools::report

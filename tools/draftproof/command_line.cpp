@@ -1,0 +1,247 @@
+#include "tools/draftproof/command_line.h"
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <functional>
+#include <iostream>
+#include <map>
+
+#include "reference/error.h"
+#include "tools/draftproof/commands/commands.h"
+#include "tools/draftproof/version.h"
+
+namespace draftproof::tools {
+namespace {
+
+/// Output options as typed, before the terminal is asked what "auto" means.
+struct OutputTexts {
+  std::string format = "text";
+  std::string color = "auto";
+  std::string progress = "auto";
+  bool is_quiet = false;
+  bool is_verbose = false;
+};
+
+/// Everything that can be typed. CLI11 writes into it, so it must outlive the parser.
+struct Typed {
+  OutputTexts output;
+  std::string battery = "standard";
+  std::string time_limit;
+  CheckSettings check;
+  DemoSettings demo;
+  LawSettings law;
+  ReplaySettings replay;
+  InspectSettings inspect;
+  ListSettings list;
+};
+
+OutputSettings settings_of(const OutputTexts& texts, const Streams& streams) {
+  OutputSettings settings;
+  static const std::map<std::string, OutputFormat> formats = {{"text", OutputFormat::kText},
+                                                              {"md", OutputFormat::kMarkdown},
+                                                              {"json", OutputFormat::kJson},
+                                                              {"jsonl", OutputFormat::kJsonLines}};
+  settings.format = formats.at(texts.format);
+  settings.verbosity = texts.is_quiet ? -1 : texts.is_verbose ? 1 : 0;
+  const bool is_terminal = &streams.out == &std::cout && ::isatty(STDOUT_FILENO) == 1;
+  const char* no_color = std::getenv("NO_COLOR");
+  const bool wants_none = no_color != nullptr && *no_color != '\0';
+  settings.with_color =
+      texts.color == "always" || (texts.color == "auto" && is_terminal && !wants_none);
+  const bool err_is_terminal = &streams.err == &std::cerr && ::isatty(STDERR_FILENO) == 1;
+  const bool is_auto = texts.progress == "auto";
+  if (texts.progress == "bar" || (is_auto && err_is_terminal)) {
+    settings.progress = report::ProgressKind::kBar;
+  } else if (texts.progress == "plain" || is_auto) {
+    settings.progress = report::ProgressKind::kPlain;
+  }
+  return settings;
+}
+
+void add_output(CLI::App& command, OutputTexts& texts, const std::vector<std::string>& formats) {
+  command.add_option("-o,--output", texts.format, "What stdout carries")
+      ->check(CLI::IsMember(formats));
+}
+
+void add_run_output(CLI::App& command, OutputTexts& texts) {
+  add_output(command, texts, {"text", "md", "json", "jsonl"});
+  auto* quiet =
+      command.add_flag("-q,--quiet", texts.is_quiet, "Only what falls, and the last line");
+  command.add_flag("-v,--verbose", texts.is_verbose, "Also how many cases fell into each cell")
+      ->excludes(quiet);
+  command.add_option("--color", texts.color, "auto obeys the terminal and NO_COLOR")
+      ->check(CLI::IsMember({"auto", "always", "never"}));
+  command.add_option("--progress", texts.progress, "What stderr shows while checks run")
+      ->check(CLI::IsMember({"auto", "bar", "plain", "none"}));
+}
+
+void add_subject(CLI::App& command, SubjectSettings& subject) {
+  command.add_option("--subject", subject.subject,
+                     "reference, kernels, or mutant:NAME (see: draftproof list mutants)");
+  command.add_option("--rule", subject.rule, "Default: every rule the subject has");
+  command.add_option("--kernel", subject.kernels, "A kernel card (CARD.toml), or PTX files");
+  command.add_option("--device", subject.device, "Where kernels run")
+      ->check(CLI::IsMember({"emulator", "cuda"}));
+}
+
+void add_check(CLI::App& app, Typed& typed) {
+  CheckSettings& settings = typed.check;
+  CLI::App& command = *app.add_subcommand("check", "Hold the properties against a verifier");
+  command.add_option("properties", settings.properties,
+                     "Property ids (see: draftproof list properties); default: all");
+  add_subject(command, settings.subject);
+  command.add_option("--battery", typed.battery, "How much to try: 10 s, 2 min, 30 min on 2 cores")
+      ->check(CLI::IsMember({"smoke", "standard", "deep"}));
+  command.add_option("--seed", settings.seed, "Every random choice derives from it");
+  command.add_option("--false-alarms", settings.false_alarms, "Budget of the whole run")
+      ->check(CLI::Range(1e-300, 0.5));
+  command.add_option("--time-limit", typed.time_limit, "As 90s, 2m or 1h30m; then inconclusive");
+  command.add_option("-j,--jobs", settings.workers, "Checks at a time; default: one per core")
+      ->check(CLI::Range(1, 256));
+  command.add_flag("--allow-inconclusive", settings.allows_inconclusive,
+                   "Exit 0 instead of 2 when nothing is violated");
+  command.add_flag("--fail-fast", settings.stops_at_violation, "Stop at the first violation");
+  command.add_option("--report", settings.reports, "Files: json,junit,jsonl,md,github or none");
+  command.add_option("--report-dir", settings.report_dir, "Where runs and cases are kept");
+  add_run_output(command, typed.output);
+}
+
+void add_law(CLI::App& app, Typed& typed) {
+  LawSettings& settings = typed.law;
+  CLI::App& command = *app.add_subcommand("law", "Print the exact output law of a tiny case");
+  command
+      .add_option("--target", settings.target,
+                  "A law as decimals or fractions: .1,.3,.6; several rows: .1,.9;1/2,1/2")
+      ->required();
+  command.add_option("--draft", settings.draft, "The law the draft is drawn from")->required();
+  command.add_option("--rule", settings.rule, "chain or greedy");
+  command.add_option("--length", settings.length, "Draft length");
+  command.add_option("--temperature", settings.temperature,
+                     "The rows are then logits, shaped to integer masses");
+  command.add_option("--top-k", settings.top_k, "Keep the k largest logits");
+  command.add_option("--top-p", settings.top_p, "Keep the least prefix of this probability");
+  command.add_option("--min-p", settings.min_p, "Keep what has this share of the largest");
+  command.add_option("--preset", settings.preset, "Order of the filters and their ties");
+  add_output(command, typed.output, {"text", "json"});
+}
+
+void add_small_commands(CLI::App& app, Typed& typed) {
+  CLI::App& demo = *app.add_subcommand("demo", "See a law, a violation and a certificate");
+  demo.add_option("--bug", typed.demo.bug, "The mutant to catch");
+  demo.add_option("--report-dir", typed.demo.report_dir, "Where the failing case is kept");
+  demo.add_option("--color", typed.output.color)->check(CLI::IsMember({"auto", "always", "never"}));
+
+  CLI::App& replay = *app.add_subcommand("replay", "Judge one recorded case again");
+  replay.add_option("case", typed.replay.name, "A file, or an id in REPORT_DIR/cases")->required();
+  add_subject(replay, typed.replay.subject);
+  replay.add_option("--report-dir", typed.replay.report_dir, "Where cases are kept");
+  add_run_output(replay, typed.output);
+
+  CLI::App& inspect = *app.add_subcommand("inspect", "Say what is in a PTX file");
+  inspect.add_option("files", typed.inspect.files, "PTX files")->required();
+  add_output(inspect, typed.output, {"text", "json"});
+
+  CLI::App& list = *app.add_subcommand("list", "Print a catalog, one line an entry");
+  list.add_option("catalog", typed.list.catalog,
+                  "properties, claims, rules, mutants, kernels, instructions, checklist, presets")
+      ->required();
+  add_output(list, typed.output, {"text", "jsonl"});
+}
+
+ExitCode dispatch(const CLI::App& app, Typed& typed, const std::vector<std::string>& arguments,
+                  const Streams& streams) {
+  const OutputSettings output = settings_of(typed.output, streams);
+  if (app.got_subcommand("check")) {
+    CheckSettings& settings = typed.check;
+    settings.output = output;
+    settings.command_line = arguments;
+    settings.battery = battery_from(typed.battery);
+    if (!typed.time_limit.empty()) {
+      settings.time_limit_seconds = seconds_from(typed.time_limit, "--time-limit");
+    }
+    return check(settings, streams);
+  }
+  if (app.got_subcommand("law")) {
+    typed.law.output = output;
+    return law(typed.law, streams);
+  }
+  if (app.got_subcommand("replay")) {
+    typed.replay.output = output;
+    return replay(typed.replay, streams);
+  }
+  if (app.got_subcommand("inspect")) {
+    typed.inspect.output = output;
+    return inspect(typed.inspect, streams);
+  }
+  if (app.got_subcommand("list")) {
+    typed.list.output = output;
+    return list(typed.list, streams);
+  }
+  typed.demo.output = output;
+  return demo(typed.demo, streams);
+}
+
+/// The first line of a message: CLI11 and libraries may add more.
+std::string one_line(std::string text) {
+  for (char& c : text) {
+    if (c == '\n' || c == '\r') c = ' ';
+  }
+  while (!text.empty() && text.back() == ' ') text.pop_back();
+  return text;
+}
+
+int parse_and_run(const std::vector<std::string>& arguments, const Streams& streams) {
+  Typed typed;
+  CLI::App app("Holds speculative decoding to the exact law of its target.", "draftproof");
+  app.footer(exit_code_table());
+  app.set_version_flag("--version", std::string("draftproof ") + kVersion);
+  app.require_subcommand(0, 1);
+  add_small_commands(app, typed);
+  add_check(app, typed);
+  add_law(app, typed);
+  for (CLI::App* command : app.get_subcommands({})) command->footer(exit_code_table());
+  try {
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+  } catch (const CLI::Success& asked) {  // --help, --version
+    return app.exit(asked, streams.out, streams.err);
+  } catch (const CLI::ParseError& error) {
+    const auto used = app.get_subcommands();
+    const std::string command =
+        used.empty() ? "draftproof" : "draftproof " + used.front()->get_name();
+    throw Error(ErrorKind::kInput, one_line(error.what()) + "; see " + command + " --help",
+                command);
+  }
+  return static_cast<int>(dispatch(app, typed, arguments, streams));
+}
+
+int fail(ExitCode code, const std::string& message, const Streams& streams) {
+  fmt::print(streams.err, "draftproof: {}\n", one_line(message));
+  return static_cast<int>(code);
+}
+
+}  // namespace
+
+int run_command_line(const std::vector<std::string>& arguments, const Streams& streams) {
+  try {
+    const int code = parse_and_run(arguments, streams);
+    streams.out.flush();
+    if (!streams.out) {
+      return fail(ExitCode::kCannotStart, "stdout: cannot write the result; is the disk full?",
+                  streams);
+    }
+    return code;
+  } catch (const Error& error) {
+    return fail(ExitCode::kCannotStart, error.what(), streams);
+  } catch (const std::exception& error) {
+    return fail(
+        ExitCode::kInternalError,
+        std::string("internal error: ") + error.what() + "; please report it with the command line",
+        streams);
+  }
+}
+
+}  // namespace draftproof::tools

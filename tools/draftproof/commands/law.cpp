@@ -1,0 +1,17 @@
+// law: a calculator. Decimals in, fractions out, every step shown.
+#include <ostream>
+
+#include "tools/draftproof/commands/commands.h"
+#include "tools/draftproof/law_case.h"
+#include "tools/draftproof/law_page.h"
+
+namespace draftproof::tools {
+
+ExitCode law(const LawSettings& settings, const Streams& streams) {
+  const LawResult result = law_result(law_case(settings), settings.rule);
+  const bool is_json = settings.output.format == OutputFormat::kJson;
+  streams.out << (is_json ? law_json(result) : law_page(result));
+  return ExitCode::kUpheld;
+}
+
+}  // namespace draftproof::tools
