@@ -1,0 +1,293 @@
+// What the host decides for the kernels, and nothing else: greedy or not, the scale as one rounding
+// of log2(e) / temperature, filters that are off, and exact fractions as integers.
+#include "gpu/packed_batch.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <numbers>
+#include <utility>
+
+#include "gpu/logit_bits.h"
+#include "reference/error.h"
+
+namespace draftproof::gpu {
+namespace {
+
+using kernels::DraftLawKind;
+using kernels::RequestParameters;
+using kernels::StepCode;
+using reference::Batch;
+using reference::LogitFormat;
+using reference::Request;
+
+/// Elements between rows in the roomy layout; odd, so that rows start at every alignment.
+constexpr std::size_t kRoomyGap = 3;
+
+template <class T>
+void put(BufferImage& image, std::size_t offset, const T& value) {
+  std::memcpy(image.bytes.data() + offset, &value, sizeof(T));
+  image.use(offset, offset + sizeof(T));
+}
+
+template <class T>
+T get(const BufferImage& image, std::size_t offset) {
+  T value;
+  std::memcpy(&value, image.bytes.data() + offset, sizeof(T));
+  return value;
+}
+
+void put_row(BufferImage& image, std::size_t offset, LogitFormat format,
+             const reference::Row& row) {
+  const std::size_t bytes = bytes_of(format);
+  std::byte* to = image.bytes.data() + offset;
+  if (format == LogitFormat::kFloat32) {
+    std::memcpy(to, row.data(), row.size() * bytes);
+  } else {
+    for (const float value : row) {
+      const auto bits = static_cast<std::uint16_t>(bits_of(format, value));
+      std::memcpy(to, &bits, sizeof(bits));
+      to += sizeof(bits);
+    }
+  }
+  image.use(offset, offset + row.size() * bytes);
+}
+
+struct Fraction {
+  std::uint64_t mantissa;
+  std::int32_t exponent;
+};
+
+/// value = mantissa * 2^-exponent. Precondition: 0 <= value <= 1.
+Fraction fraction_of(double value) {
+  int exponent = 0;
+  const double significand = std::frexp(value, &exponent);
+  return {static_cast<std::uint64_t>(std::ldexp(significand, 53)), 53 - exponent};
+}
+
+StepCode code_of(reference::ShapingStep step) {
+  switch (step) {
+    case reference::ShapingStep::kTemperature:
+      return StepCode::kTemperature;
+    case reference::ShapingStep::kTopK:
+      return StepCode::kTopK;
+    case reference::ShapingStep::kTopP:
+      return StepCode::kTopP;
+    case reference::ShapingStep::kMinP:
+      return StepCode::kMinP;
+    case reference::ShapingStep::kJointTopKTopP:
+      return StepCode::kJointTopKTopP;
+  }
+  DRAFTPROOF_CHECK(false, "unknown step");
+  return StepCode::kEnd;
+}
+
+/// fp32(log2(e) / temperature): divided in double, rounded once.
+float scale_for(double temperature) {
+  return static_cast<float>(std::numbers::log2e / temperature);
+}
+
+std::uint64_t steps_of(const reference::Preset& preset) {
+  DRAFTPROOF_CHECK(preset.steps.size() <= 16, "a preset has at most 16 steps");
+  std::uint64_t steps = 0;
+  for (std::size_t i = 0; i < preset.steps.size(); ++i)
+    steps |= static_cast<std::uint64_t>(code_of(preset.steps[i])) << (4 * i);
+  return steps;
+}
+
+RequestParameters parameters_of(const Batch& batch, const Request& request, std::uint64_t steps,
+                                const PackingRule& rule) {
+  const reference::Sampling& sampling = request.sampling;
+  RequestParameters parameters{};
+  parameters.steps = steps;
+  parameters.initial_scale = scale_for(1.0);
+  parameters.draft_count = static_cast<std::uint32_t>(request.proposal.tokens.size());
+  parameters.coin_request = request.id;
+  parameters.coin_position = request.position;
+  const bool is_greedy = rule.is_greedy_always || sampling.temperature == 0 ||
+                         sampling.temperature < batch.preset.greedy_below;
+  if (is_greedy) {
+    parameters.flags = kernels::kGreedy;
+    return parameters;
+  }
+  parameters.scale = scale_for(sampling.temperature);
+  if (sampling.top_k > 0 && static_cast<std::uint64_t>(sampling.top_k) < batch.vocab_size)
+    parameters.top_k = static_cast<std::uint32_t>(sampling.top_k);
+  if (sampling.top_p < 1) {
+    const Fraction fraction = fraction_of(std::max(sampling.top_p, 0.0));
+    parameters.top_p_mantissa = fraction.mantissa;
+    parameters.top_p_exponent = fraction.exponent;
+    parameters.flags |= kernels::kTopPOn;
+  }
+  if (sampling.min_p > 0) {
+    const Fraction fraction = fraction_of(std::min(sampling.min_p, 1.0));
+    parameters.min_p_mantissa = fraction.mantissa;
+    parameters.min_p_exponent = fraction.exponent;
+    parameters.flags |= kernels::kMinPOn;
+  }
+  if (batch.preset.top_k_ties == reference::TieRule::kLowestIdsFirst)
+    parameters.flags |= kernels::kTopKLowestIds;
+  if (batch.preset.top_p_ties == reference::TieRule::kLowestIdsFirst)
+    parameters.flags |= kernels::kTopPLowestIds;
+  return parameters;
+}
+
+DraftLawKind draft_kind_of(const Batch& batch, const PackingRule& rule) {
+  if (!rule.reads_drafts) return DraftLawKind::kOneHot;
+  switch (batch.draft_kind) {
+    case reference::RowKind::kLogits:
+      return DraftLawKind::kLogits;
+    case reference::RowKind::kProbabilities:
+      return DraftLawKind::kProbabilities;
+    case reference::RowKind::kOneHot:
+      return DraftLawKind::kOneHot;
+  }
+  DRAFTPROOF_CHECK(false, "unknown draft kind");
+  return DraftLawKind::kOneHot;
+}
+
+LogitFormat draft_format(const PackedBatch& packed, const Batch& batch) {
+  return packed.draft_kind == DraftLawKind::kProbabilities ? LogitFormat::kFloat32 : batch.format;
+}
+
+/// Where things of one request stand, in bytes.
+struct Offsets {
+  Offsets(const PackedBatch& packed, const Batch& batch)
+      : target_slots(packed.padded_draft_count + 1u),
+        draft_slots(packed.padded_draft_count),
+        target_row_bytes(packed.target_row_stride * bytes_of(batch.format)),
+        draft_row_bytes(packed.draft_row_stride * bytes_of(draft_format(packed, batch))) {}
+  std::size_t target_row(std::size_t request, std::size_t position) const {
+    return (request * target_slots + position) * target_row_bytes;
+  }
+  std::size_t draft_row(std::size_t request, std::size_t position) const {
+    return (request * draft_slots + position) * draft_row_bytes;
+  }
+  std::size_t token(std::size_t request, std::size_t position) const {
+    return (request * draft_slots + position) * sizeof(reference::Token);
+  }
+  std::size_t coin(std::size_t request, std::size_t position, std::size_t column) const {
+    return ((request * target_slots + position) * kernels::kCoinColumns + column) *
+           sizeof(std::uint64_t);
+  }
+
+  std::size_t target_slots, draft_slots, target_row_bytes, draft_row_bytes;
+};
+
+void pack_coins(PackedBatch& packed, const Batch& batch, const Offsets& offsets,
+                const reference::Coins& coins) {
+  if (const auto* philox = dynamic_cast<const reference::PhiloxCoins*>(&coins)) {
+    packed.seed = philox->seed();
+    return;
+  }
+  using reference::Purpose;
+  constexpr Purpose kPurposes[] = {Purpose::kAccept, Purpose::kRecovered, Purpose::kBonus};
+  packed.coins.bytes.resize(offsets.coin(batch.requests.size(), 0, 0));
+  for (std::size_t r = 0; r < batch.requests.size(); ++r) {
+    const Request& request = batch.requests[r];
+    for (std::size_t i = 0; i <= request.proposal.tokens.size(); ++i)
+      for (std::size_t column = 0; column < kernels::kCoinColumns; ++column) {
+        reference::CoinAddress address;
+        address.request = request.id;
+        address.position = request.position + static_cast<std::uint32_t>(i);
+        address.purpose = kPurposes[column];
+        put(packed.coins, offsets.coin(r, i, column), coins.coin(address));
+      }
+  }
+}
+
+}  // namespace
+
+void BufferImage::use(std::size_t begin, std::size_t end) {
+  if (begin == end) return;
+  if (!used.empty() && used.back().end == begin)
+    used.back().end = end;
+  else
+    used.push_back({begin, end});
+}
+
+std::uint32_t fraction_bits_of(std::size_t vocab_size) {
+  if (vocab_size <= std::size_t{1} << 18) return 44;
+  return 62 - static_cast<std::uint32_t>(std::bit_width(vocab_size - 1));
+}
+
+PackedBatch pack(const Batch& batch, const reference::Coins& coins,
+                 const reference::Execution& execution, const PackingRule& rule) {
+  DRAFTPROOF_CHECK(batch.target_kind == reference::RowKind::kLogits, "kernels take logits");
+  std::size_t longest = 0;
+  for (const Request& request : batch.requests)
+    longest = std::max(longest, request.proposal.tokens.size());
+  const bool is_roomy = execution.padded_draft_count != 0;
+  DRAFTPROOF_CHECK(!is_roomy || std::cmp_less_equal(longest, execution.padded_draft_count),
+                   "padded_draft_count is less than the longest draft");
+
+  PackedBatch packed;
+  packed.padded_draft_count = is_roomy ? static_cast<std::uint32_t>(execution.padded_draft_count)
+                                       : static_cast<std::uint32_t>(longest);
+  packed.vocab_size = static_cast<std::uint32_t>(batch.vocab_size);
+  packed.fraction_bits = fraction_bits_of(batch.vocab_size);
+  packed.target_row_stride = batch.vocab_size + (is_roomy ? kRoomyGap : 0);
+  packed.draft_row_stride = packed.target_row_stride;
+  packed.draft_kind = draft_kind_of(batch, rule);
+
+  const Offsets offsets(packed, batch);
+  const std::size_t count = batch.requests.size();
+  const bool has_rows = packed.draft_kind != DraftLawKind::kOneHot;
+  packed.target_rows.bytes.resize(offsets.target_row(count, 0));
+  if (has_rows) packed.draft_rows.bytes.resize(offsets.draft_row(count, 0));
+  packed.draft_tokens.bytes.resize(offsets.token(count, 0));
+  packed.parameters.bytes.resize(count * sizeof(RequestParameters));
+  const std::uint64_t steps = steps_of(batch.preset);
+  for (std::size_t r = 0; r < count; ++r) {
+    const Request& request = batch.requests[r];
+    for (std::size_t i = 0; i < request.target_rows.size(); ++i)
+      put_row(packed.target_rows, offsets.target_row(r, i), batch.format, request.target_rows[i]);
+    for (std::size_t i = 0; has_rows && i < request.proposal.rows.size(); ++i)
+      put_row(packed.draft_rows, offsets.draft_row(r, i), draft_format(packed, batch),
+              request.proposal.rows[i]);
+    for (std::size_t i = 0; i < request.proposal.tokens.size(); ++i)
+      put(packed.draft_tokens, offsets.token(r, i), request.proposal.tokens[i]);
+    put(packed.parameters, r * sizeof(RequestParameters),
+        parameters_of(batch, request, steps, rule));
+  }
+  if (rule.reads_drafts) pack_coins(packed, batch, offsets, coins);
+  return packed;
+}
+
+namespace {
+
+/// Replaces the elements of `row` whose bits differ between the two images.
+void unpack_row(const BufferImage& before, const BufferImage& after, std::size_t offset,
+                LogitFormat format, reference::Row& row) {
+  const std::size_t bytes = bytes_of(format);
+  for (std::size_t i = 0; i < row.size(); ++i, offset += bytes) {
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, after.bytes.data() + offset, bytes);
+    if (std::memcmp(before.bytes.data() + offset, &bits, bytes) != 0)
+      row[i] = value_of(format, bits);
+  }
+}
+
+}  // namespace
+
+void unpack_changes(const PackedBatch& before, const PackedBatch& after, Batch& batch) {
+  const Offsets offsets(before, batch);
+  const bool has_rows = before.draft_kind != DraftLawKind::kOneHot;
+  for (std::size_t r = 0; r < batch.requests.size(); ++r) {
+    Request& request = batch.requests[r];
+    for (std::size_t i = 0; i < request.target_rows.size(); ++i)
+      unpack_row(before.target_rows, after.target_rows, offsets.target_row(r, i), batch.format,
+                 request.target_rows[i]);
+    for (std::size_t i = 0; has_rows && i < request.proposal.rows.size(); ++i)
+      unpack_row(before.draft_rows, after.draft_rows, offsets.draft_row(r, i),
+                 draft_format(before, batch), request.proposal.rows[i]);
+    for (std::size_t i = 0; i < request.proposal.tokens.size(); ++i)
+      request.proposal.tokens[i] = get<reference::Token>(after.draft_tokens, offsets.token(r, i));
+    const auto parameters = get<RequestParameters>(after.parameters, r * sizeof(RequestParameters));
+    request.id = parameters.coin_request;
+    request.position = parameters.coin_position;
+  }
+}
+
+}  // namespace draftproof::gpu

@@ -1,0 +1,41 @@
+// Verifiers: our kernels on a device, as reference::Verifier. Two launches a call, whatever the
+// number of requests: shape_rows over all rows, then the rule over all requests.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gpu/device.h"
+#include "reference/verifier.h"
+
+namespace draftproof::gpu {
+
+/// PTX texts by module name: "shaping", "chain", "greedy".
+using KernelTexts = std::map<std::string, std::string>;
+
+/// Kernels other than the embedded ones: broken on purpose (gpu/ptx_patch.h), or built elsewhere.
+struct PatchedText {
+  std::string name;       ///< of the verifier, for instance "mutant:kernel_row_index_32"
+  std::string statement;  ///< one line: what is different
+  KernelTexts modules;
+};
+
+/// False in a build without nvcc that was given no PTX built elsewhere.
+bool kernels_are_embedded();
+
+/// The embedded texts. Throws Error(kEnvironment) with the remedy when there are none.
+KernelTexts embedded_texts();
+
+/// The rules that have a kernel: "chain", "greedy".
+const std::vector<std::string>& kernel_rules();
+
+/// Our kernels of `rule` on `device`, which must outlive the verifier; named "kernels", or as
+/// `patched` says. Throws Error(kInput) for an unknown rule or a text that does not load.
+std::unique_ptr<reference::Verifier> make_kernel_verifier(
+    Device& device, std::string_view rule, std::optional<PatchedText> patched = std::nullopt);
+
+}  // namespace draftproof::gpu
