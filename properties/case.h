@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "reference/verifier.h"
 
@@ -22,9 +23,13 @@ struct Case {
   std::uint64_t fallback_coin = 0;
   reference::Execution execution;
   std::string note;
+  /// What a right subject of this rule answers, one per request; empty when not recorded.
+  std::vector<reference::RequestOutcome> expected;
 };
 
-/// Schema "draftproof/case/1". Floats round-trip exactly; -inf, inf and nan are strings.
+/// Schema "draftproof/case/1" (tools/schema/case.schema.json). Floats round-trip exactly; -inf, inf
+/// and nan are strings; coins are hexadecimal strings; long rows with a common value are written as
+/// {"fill", "size", "at"}. Equal cases give equal text.
 std::string to_json(const Case& value);
 /// Throws Error(kInput) with `place` and the path of the field at fault.
 Case case_from_json(std::string_view text, std::string_view place);

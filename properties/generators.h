@@ -1,0 +1,59 @@
+// Generators: nasty laws and batches. Kernels fail at the edges of tiles, at ties, at masses that
+// vanish and where rows are equal, so such rows are the rule here and smooth ones the exception.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "properties/case.h"
+#include "properties/random.h"
+
+namespace draftproof::properties {
+
+/// What a generated case may contain.
+struct CaseShape {
+  std::string property;
+  std::string rule = "chain";
+  std::size_t vocab_size = 0;  ///< 0: generated, up to vocab_size_max
+  std::size_t vocab_size_max = 64;
+  int draft_count_max = 4;
+  int request_count = 8;
+  std::vector<reference::RowKind> draft_kinds = {
+      reference::RowKind::kLogits, reference::RowKind::kProbabilities, reference::RowKind::kOneHot};
+  std::vector<reference::LogitFormat> formats = {reference::LogitFormat::kFloat32,
+                                                 reference::LogitFormat::kBfloat16,
+                                                 reference::LogitFormat::kFloat16};
+  std::vector<std::string> presets;  ///< empty: all
+  bool with_placeholders = true;
+  bool with_filters = true;       ///< top-k, top-p, min-p and temperatures other than 1
+  bool with_unjudgeable = false;  ///< NaN, +inf, empty rows, bad ids and probabilities
+};
+
+/// A shape restricted to what a subject takes.
+CaseShape shape_for(const reference::VerifierTraits& traits, std::string property);
+
+/// The same seed gives the same case. Drawn through RapidCheck: small choices (sizes, kinds,
+/// settings) are RapidCheck generators, rows are filled from a seed that they draw.
+Case nasty_case(const CaseShape& shape, std::uint64_t seed);
+
+/// A row of logits in one of the nasty styles, exactly representable in `format`, never NaN or
+/// +inf, at least one finite value. |value| <= 128 except for masks.
+reference::Row nasty_logits(Random& random, std::size_t vocab_size, reference::LogitFormat format);
+/// A draft row for `target`: equal to it, a shift, a perturbation, disjoint or independent.
+reference::Row related_logits(Random& random, const reference::Row& target,
+                              reference::LogitFormat format);
+/// Probabilities with zeros and ties that sum to about 1.
+reference::Row nasty_probabilities(Random& random, std::size_t vocab_size);
+reference::Sampling nasty_sampling(Random& random, std::size_t vocab_size);
+/// 0, 1, the middle, the largest, or any coin.
+std::uint64_t nasty_coin(Random& random);
+
+/// Any token of the row with mass, by its mass or evenly. Precondition: the row is kOk.
+reference::Token token_with_mass(Random& random, const reference::MassRow& row);
+
+/// Gives one coin to every address that a chain can read: accept, recovered and bonus of every
+/// position of every request, drawn by nasty_coin or set next to an edge of its own decision.
+void script_coins(Case& value, Random& random);
+
+}  // namespace draftproof::properties
