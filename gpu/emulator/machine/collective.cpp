@@ -1,0 +1,367 @@
+// WarpExecution: shuffle, vote, match, redux, elect and bar.warp.sync. PTX ISA 9.0, 9.7.9 and
+// 9.7.13: the executing thread waits until all threads that the member mask names and that have not
+// exited executed the same instruction with the same mask. The instruction may stand at different
+// places of the text, so lanes of several strands may take part.
+#include <bit>
+#include <vector>
+
+#include "gpu/emulator/machine/warp_execution.h"
+
+namespace draftproof::gpu::emulator {
+
+namespace {
+
+/// Which operand names the members.
+const Operand& mask_operand(const Instruction& in) {
+  switch (in.kind) {
+    case Kind::kShuffle:
+      return in.sources[3];
+    case Kind::kVote:
+    case Kind::kMatch:
+    case Kind::kRedux:
+      return in.sources[1];
+    default:
+      return in.sources[0];
+  }
+}
+
+/// The same operation in two places: same qualifiers.
+bool is_same_operation(const Instruction& left, const Instruction& right) {
+  return left.kind == right.kind && left.shuffle == right.shuffle && left.vote == right.vote &&
+         left.redux == right.redux && left.access.type == right.access.type &&
+         left.modifier == right.modifier && left.sources[0].bytes == right.sources[0].bytes;
+}
+
+std::uint32_t reduce(ReduxMode mode, bool is_signed, std::uint32_t a, std::uint32_t b) {
+  const auto signed_a = static_cast<std::int32_t>(a);
+  const auto signed_b = static_cast<std::int32_t>(b);
+  switch (mode) {
+    case ReduxMode::kAdd:
+      return a + b;
+    case ReduxMode::kMin:
+      return is_signed ? (signed_a < signed_b ? a : b) : (a < b ? a : b);
+    case ReduxMode::kMax:
+      return is_signed ? (signed_a > signed_b ? a : b) : (a > b ? a : b);
+    case ReduxMode::kAnd:
+      return a & b;
+    case ReduxMode::kOr:
+      return a | b;
+    case ReduxMode::kXor:
+      return a ^ b;
+  }
+  return 0;
+}
+
+template <class F>
+void for_each_lane(LaneMask lanes, F function) {
+  for (; lanes != 0; lanes &= lanes - 1) {
+    function(static_cast<std::uint32_t>(std::countr_zero(lanes)));
+  }
+}
+
+}  // namespace
+
+LaneMask WarpExecution::member_mask(const Instruction& in, std::uint32_t lane) const {
+  return frame_.lanes<std::uint32_t>(mask_operand(in))[lane];
+}
+
+WarpExecution::Next WarpExecution::collective(std::size_t index, const Instruction& in) {
+  const LaneMask here = warp_.strands[index].mask;
+  const LaneMask undefined = here & ~frame_.valid(mask_operand(in));
+  if (undefined != 0) report_undefined(in, undefined, "member mask");
+  // Tiles of a warp have masks of their own and may stand here together.
+  LaneMask done = 0;
+  LaneMask waiting = 0;
+  for (LaneMask rest = here; rest != 0;) {
+    const LaneMask members = member_mask(in, static_cast<std::uint32_t>(std::countr_zero(rest)));
+    LaneMask group = 0;
+    for_each_lane(rest, [&](std::uint32_t lane) {
+      if (member_mask(in, lane) == members) group |= LaneMask{1} << lane;
+    });
+    rest &= ~group;
+    const LaneMask strangers = group & ~members;
+    if (strangers != 0) {
+      launch_.observer.add("shuffle", party(in, strangers), [] {
+        return std::string("a lane executes a collective whose member mask does not name it");
+      });
+    }
+    if ((members & warp_.live & ~group) == 0) {
+      const Part part{&in, group};
+      perform({&part, 1});
+      done |= group;
+    } else {
+      waiting |= group;
+    }
+  }
+  if (waiting == 0) return Next::kAdvance;
+  Strand& strand = warp_.strands[index];
+  strand.mask = waiting;
+  strand.wait = Wait::kLanes;
+  if (done != 0) {
+    Strand onward;
+    onward.pc = strand.pc + 1;
+    onward.mask = done;
+    warp_.strands.push_back(onward);
+  }
+  return Next::kReselect;
+}
+
+bool WarpExecution::complete_across_strands() {
+  const auto& code = launch_.program.instructions;
+  for (const Strand& leader : warp_.strands) {
+    if (leader.wait != Wait::kLanes) continue;
+    const Instruction& in = code[leader.pc];
+    const LaneMask members =
+        member_mask(in, static_cast<std::uint32_t>(std::countr_zero(leader.mask)));
+    std::vector<Part> parts;
+    LaneMask present = 0;
+    for (const Strand& strand : warp_.strands) {
+      if (strand.wait != Wait::kLanes || !is_same_operation(in, code[strand.pc])) continue;
+      const auto first = static_cast<std::uint32_t>(std::countr_zero(strand.mask));
+      // A strand that holds several masks is left to the forced way out.
+      if (member_mask(code[strand.pc], first) != members) continue;
+      parts.push_back({&code[strand.pc], strand.mask});
+      present |= strand.mask;
+    }
+    if ((members & warp_.live & ~present) != 0) continue;
+    perform(parts);
+    for (Strand& strand : warp_.strands) {
+      if (strand.wait != Wait::kLanes || (strand.mask & present) == 0) continue;
+      strand.wait = Wait::kNothing;
+      ++strand.pc;
+    }
+    warp_.merge();
+    return true;
+  }
+  return false;
+}
+
+void WarpExecution::force_collective() {
+  const auto& code = launch_.program.instructions;
+  std::size_t index = 0;
+  while (warp_.strands[index].wait != Wait::kLanes) ++index;
+  Strand& strand = warp_.strands[index];
+  const Instruction& in = code[strand.pc];
+  const LaneMask members =
+      member_mask(in, static_cast<std::uint32_t>(std::countr_zero(strand.mask)));
+  const LaneMask missing = members & warp_.live & ~strand.mask;
+  Party other;
+  for (const Strand& elsewhere : warp_.strands) {
+    if ((elsewhere.mask & missing) != 0 && elsewhere.pc < code.size()) {
+      other = party(code[elsewhere.pc], elsewhere.mask & missing);
+      break;
+    }
+  }
+  launch_.observer.add(
+      "shuffle", party(in, strand.mask),
+      [&] {
+        return "the member mask names " + std::to_string(std::popcount(missing)) +
+               " live lanes that never arrive";
+      },
+      other);
+  // Going on without them shows what else is wrong.
+  const Part part{&in, strand.mask};
+  perform({&part, 1});
+  strand.wait = Wait::kNothing;
+  ++strand.pc;
+  warp_.merge();
+}
+
+void WarpExecution::perform(std::span<const Part> parts) {
+  LaneMask all = 0;
+  for (const Part& part : parts) all |= part.lanes;
+  switch (parts[0].instruction->kind) {
+    case Kind::kShuffle:
+      shuffle(parts, all);
+      break;
+    case Kind::kVote:
+      vote(parts);
+      break;
+    case Kind::kMatch:
+      match(parts);
+      break;
+    case Kind::kRedux:
+      redux(parts);
+      break;
+    case Kind::kElect:
+      elect(parts, all);
+      break;
+    default:
+      break;  // bar.warp.sync: lanes of one warp are ordered in any case.
+  }
+}
+
+void WarpExecution::shuffle(std::span<const Part> parts, LaneMask all) {
+  std::array<std::uint32_t, kLanes> from{};
+  LaneMask from_valid = 0;
+  for (const Part& part : parts) {
+    const Operand& a = part.instruction->sources[0];
+    const auto* values = frame_.lanes<std::uint32_t>(a);
+    if (part.lanes == ~LaneMask{0}) {
+      for (std::uint32_t lane = 0; lane < kLanes; ++lane) from[lane] = values[lane];
+    } else {
+      for_each_lane(part.lanes, [&](std::uint32_t lane) { from[lane] = values[lane]; });
+    }
+    from_valid |= part.lanes & frame_.valid(a);
+  }
+  for (const Part& part : parts) {
+    const Instruction& in = *part.instruction;
+    const auto* b = frame_.lanes<std::uint32_t>(in.sources[1]);
+    const auto* c = frame_.lanes<std::uint32_t>(in.sources[2]);
+    const LaneMask control = frame_.valid(in.sources[1]) & frame_.valid(in.sources[2]);
+    std::array<std::uint32_t, kLanes> result;
+    LaneMask valid = 0;
+    LaneMask in_range = 0;
+    for_each_lane(part.lanes, [&](std::uint32_t lane) {
+      const std::uint32_t segment = c[lane] >> 8 & 31;
+      const std::uint32_t bound = (lane & segment) | (c[lane] & 31 & ~segment);
+      const std::uint32_t low = lane & segment;
+      const std::uint32_t step = b[lane] & 31;
+      std::uint32_t source = lane;
+      bool is_inside = false;
+      switch (in.shuffle) {
+        case ShuffleMode::kUp:
+          source = lane - step;
+          is_inside = static_cast<std::int32_t>(source) >= static_cast<std::int32_t>(bound);
+          break;
+        case ShuffleMode::kDown:
+          source = lane + step;
+          is_inside = source <= bound;
+          break;
+        case ShuffleMode::kButterfly:
+          source = lane ^ step;
+          is_inside = source <= bound;
+          break;
+        case ShuffleMode::kIndex:
+          source = low | (step & ~segment);
+          is_inside = source <= bound;
+          break;
+      }
+      if (!is_inside) source = lane;
+      result[lane] = from[source & 31];
+      // A lane that does not execute has no value to give.
+      if ((all & from_valid) >> (source & 31) & 1) valid |= LaneMask{1} << lane;
+      if (is_inside) in_range |= LaneMask{1} << lane;
+    });
+    if (in.destinations[0].present) {
+      auto* to = frame_.lanes<std::uint32_t>(in.destinations[0]);
+      for_each_lane(part.lanes, [&](std::uint32_t lane) { to[lane] = result[lane]; });
+      set_valid(in.destinations[0], part.lanes, valid & control);
+    }
+    if (in.destinations[1].present) {
+      LaneMask& bits = *frame_.lanes<LaneMask>(in.destinations[1]);
+      bits = (bits & ~part.lanes) | in_range;
+      set_valid(in.destinations[1], part.lanes, control);
+    }
+  }
+}
+
+void WarpExecution::vote(std::span<const Part> parts) {
+  LaneMask votes = 0;
+  LaneMask all = 0;
+  bool is_valid = true;
+  for (const Part& part : parts) {
+    const Operand& source = part.instruction->sources[0];
+    votes |= frame_.predicate(source) & part.lanes;
+    all |= part.lanes;
+    is_valid = is_valid && (part.lanes & ~frame_.valid(source)) == 0;
+  }
+  for (const Part& part : parts) {
+    const Instruction& in = *part.instruction;
+    const Operand& to = in.destinations[0];
+    if (!to.present) continue;
+    if (in.vote == VoteMode::kBallot) {
+      for_each_lane(part.lanes, [&](std::uint32_t lane) { write_register(to, lane, votes); });
+    } else {
+      const bool result = in.vote == VoteMode::kAll   ? votes == all
+                          : in.vote == VoteMode::kAny ? votes != 0
+                                                      : votes == all || votes == 0;
+      LaneMask& bits = *frame_.lanes<LaneMask>(to);
+      bits = result ? bits | part.lanes : bits & ~part.lanes;
+    }
+    set_valid(to, part.lanes, is_valid ? part.lanes : 0);
+  }
+}
+
+void WarpExecution::match(std::span<const Part> parts) {
+  std::array<std::uint64_t, kLanes> values{};
+  LaneMask all = 0;
+  bool is_valid = true;
+  for (const Part& part : parts) {
+    const Operand& source = part.instruction->sources[0];
+    for_each_lane(part.lanes,
+                  [&](std::uint32_t lane) { values[lane] = read_register(source, lane); });
+    all |= part.lanes;
+    is_valid = is_valid && (part.lanes & ~frame_.valid(source)) == 0;
+  }
+  for (const Part& part : parts) {
+    const Instruction& in = *part.instruction;
+    for_each_lane(part.lanes, [&](std::uint32_t lane) {
+      LaneMask equal = 0;
+      for_each_lane(all, [&](std::uint32_t other) {
+        if (values[other] == values[lane]) equal |= LaneMask{1} << other;
+      });
+      const bool is_all = in.modifier == 1;
+      const bool agree = equal == all;
+      if (in.destinations[0].present) {
+        write_register(in.destinations[0], lane, is_all ? (agree ? all : 0) : equal);
+      }
+      if (in.destinations[1].present) {
+        LaneMask& bits = *frame_.lanes<LaneMask>(in.destinations[1]);
+        const LaneMask bit = LaneMask{1} << lane;
+        bits = agree ? bits | bit : bits & ~bit;
+      }
+    });
+    for (int i = 0; i < 2; ++i) {
+      if (in.destinations[i].present) {
+        set_valid(in.destinations[i], part.lanes, is_valid ? part.lanes : 0);
+      }
+    }
+  }
+}
+
+void WarpExecution::redux(std::span<const Part> parts) {
+  bool is_first = true;
+  bool is_valid = true;
+  std::uint32_t total = 0;
+  for (const Part& part : parts) {
+    const Instruction& in = *part.instruction;
+    const auto* values = frame_.lanes<std::uint32_t>(in.sources[0]);
+    const bool is_signed = in.access.type == ElementType::kSigned;
+    for_each_lane(part.lanes, [&](std::uint32_t lane) {
+      total = is_first ? values[lane] : reduce(in.redux, is_signed, total, values[lane]);
+      is_first = false;
+    });
+    is_valid = is_valid && (part.lanes & ~frame_.valid(in.sources[0])) == 0;
+  }
+  for (const Part& part : parts) {
+    const Operand& to = part.instruction->destinations[0];
+    for_each_lane(part.lanes, [&](std::uint32_t lane) { write_register(to, lane, total); });
+    set_valid(to, part.lanes, is_valid ? part.lanes : 0);
+  }
+}
+
+void WarpExecution::elect(std::span<const Part> parts, LaneMask all) {
+  // The leader is unspecified, so the seed decides: code that relies on one lane then shows.
+  auto skip = launch_.options.schedule == reference::ScheduleKind::kRandom
+                  ? launch_.random() % static_cast<std::uint64_t>(std::popcount(all))
+                  : 0;
+  LaneMask candidates = all;
+  for (; skip != 0; --skip) candidates &= candidates - 1;
+  const auto leader = static_cast<std::uint32_t>(std::countr_zero(candidates));
+  for (const Part& part : parts) {
+    const Instruction& in = *part.instruction;
+    if (in.destinations[0].present) {
+      for_each_lane(part.lanes,
+                    [&](std::uint32_t lane) { write_register(in.destinations[0], lane, leader); });
+      set_valid(in.destinations[0], part.lanes, part.lanes);
+    }
+    if (in.destinations[1].present) {
+      LaneMask& bits = *frame_.lanes<LaneMask>(in.destinations[1]);
+      bits = (bits & ~part.lanes) | (part.lanes & (LaneMask{1} << leader));
+      set_valid(in.destinations[1], part.lanes, part.lanes);
+    }
+  }
+}
+
+}  // namespace draftproof::gpu::emulator
