@@ -56,6 +56,14 @@ std::string header_of(const LawResult& result) {
       result.tiny_case.vocab_size);
 }
 
+/// "min(1, 3/2) = 1": the formula with its numbers, and what the rule really did.
+std::string kept_with(const law::TraceStep& step, std::size_t x, bool is_chain) {
+  if (!step.kept_by_token[x]) return "never drafted";
+  const std::string kept = readable(*step.kept_by_token[x]);
+  if (!is_chain) return kept;
+  return fmt::format("min(1, {}) = {}", readable(step.target[x] / step.draft[x]), kept);
+}
+
 std::string drafted_position(const law::TraceStep& step, const Exact& reached,
                              const std::string& rule) {
   const bool is_chain = rule == "chain";
@@ -75,9 +83,9 @@ std::string drafted_position(const law::TraceStep& step, const Exact& reached,
         step.kept_by_token[x] ? Exact(step.draft[x] * *step.kept_by_token[x]) : Exact(0);
     const Exact last = step.last.empty() ? Exact(0) : step.last[x];
     emitted.push_back(kept + rejected * last);
-    std::vector<std::string> cells = {
-        std::to_string(x), readable(step.target[x]), readable(step.draft[x]),
-        step.kept_by_token[x] ? readable(*step.kept_by_token[x]) : "never drafted", readable(kept)};
+    std::vector<std::string> cells = {std::to_string(x), readable(step.target[x]),
+                                      readable(step.draft[x]), kept_with(step, x, is_chain),
+                                      readable(kept)};
     if (is_chain) cells.push_back(readable(positive_part(step.target[x], step.draft[x])));
     cells.push_back(step.last.empty() ? "-" : readable(last));
     cells.push_back(readable(emitted.back()));
@@ -117,11 +125,9 @@ std::string positions_of(const LawResult& result) {
       reached += step.reached;
     }
     if (first == nullptr) {
-      out += fmt::format(
-          "{}   never reached\n\n",
-          first == nullptr && length == static_cast<std::size_t>(result.tiny_case.draft_count)
-              ? std::string("Bonus     ")
-              : fmt::format("Position {}", length + 1));
+      const bool is_bonus = length == static_cast<std::size_t>(result.tiny_case.draft_count);
+      out +=
+          (is_bonus ? "Bonus   " : fmt::format("Position {}", length + 1)) + "   never reached\n\n";
     } else if (first->draft.empty()) {
       out += fmt::format("Bonus      reached with probability {}, drawn from {}\n\n",
                          with_decimal(reached), joined(first->last));

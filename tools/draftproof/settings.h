@@ -28,7 +28,7 @@ struct OutputSettings {
 };
 
 struct SubjectSettings {
-  std::string subject = "kernels";
+  std::string subject;               ///< empty: kernels
   std::string rule;                  ///< empty: every rule the subject has
   std::string device = "emulator";   ///< "emulator" or "cuda"
   std::vector<std::string> kernels;  ///< a card, or PTX files that hold our entries

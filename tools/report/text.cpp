@@ -30,7 +30,7 @@ std::string hanging(const std::string& label, const std::string& text) {
 
 std::string heading_of(const Run& run) {
   const RunStarted& started = run.started;
-  return fmt::format("draftproof {}  check {}   subject {}   device {}   battery {}   seed {}\n\n",
+  return fmt::format("draftproof {}  run {}   subject {}   device {}   battery {}   seed {}\n\n",
                      started.environment.version, started.run_id, started.subject,
                      started.environment.device, started.budget.battery, started.budget.seed);
 }

@@ -1,0 +1,196 @@
+#include "tools/draftproof/check_run.h"
+
+#include <fmt/format.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <ostream>
+#include <sstream>
+#include <thread>
+
+#include "reference/error.h"
+#include "tools/draftproof/interrupt.h"
+#include "tools/draftproof/version.h"
+#include "tools/draftproof/witness_keeper.h"
+#include "tools/report/github.h"
+#include "tools/report/json.h"
+#include "tools/report/markdown.h"
+#include "tools/report/text.h"
+#include "tools/store/run_store.h"
+
+namespace draftproof::tools {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double now() { return std::chrono::duration<double>(Clock::now().time_since_epoch()).count(); }
+
+std::vector<store::ReportFormat> formats_of(const std::string& list) {
+  std::vector<store::ReportFormat> formats;
+  std::istringstream names(list);
+  for (std::string name; std::getline(names, name, ',');) {
+    if (name == "none" || name.empty()) continue;
+    formats.push_back(store::report_format(name));
+  }
+  return formats;
+}
+
+void print(const report::Run& run, const CheckSettings& settings, std::ostream& out) {
+  switch (settings.output.format) {
+    case OutputFormat::kText:
+      out << report::text_of(run, {settings.output.with_color, settings.output.verbosity});
+      break;
+    case OutputFormat::kMarkdown:
+      out << report::markdown_of(run);
+      break;
+    case OutputFormat::kJson:
+      out << report::json_of(run);
+      break;
+    case OutputFormat::kJsonLines:
+      break;  // written as the events happened
+  }
+  out.flush();
+}
+
+/// Annotations for the job's page, and the table for its summary.
+void annotate(const report::Run& run, const CheckSettings& settings, const Streams& streams) {
+  // A program reads stdout when it is JSON; the runner reads both streams.
+  const bool is_for_people = settings.output.format == OutputFormat::kText ||
+                             settings.output.format == OutputFormat::kMarkdown;
+  (is_for_people ? streams.out : streams.err) << report::github_annotations_of(run) << std::flush;
+  const char* summary = std::getenv("GITHUB_STEP_SUMMARY");
+  if (summary == nullptr || *summary == '\0') return;
+  std::ofstream file(summary, std::ios::app);
+  file << report::markdown_of(run);
+  if (!file.flush()) {
+    streams.err << "warning: GITHUB_STEP_SUMMARY: cannot write " << summary << "\n";
+  }
+}
+
+void write_files(const report::Run& run, const std::vector<store::ReportFormat>& formats,
+                 store::RunStore& runs, const CheckSettings& settings, const Streams& streams) {
+  if (formats.empty()) return;
+  try {
+    bool has_file = false;
+    for (const store::ReportFormat format : formats) {
+      if (format == store::ReportFormat::kGithub) {
+        annotate(run, settings, streams);
+        continue;
+      }
+      runs.write(run, format);
+      has_file = true;
+    }
+    if (!has_file) return;
+    runs.point_latest();
+    if (settings.output.verbosity >= 0) {
+      streams.err << "report: " << runs.folder().string() << "\n";
+    }
+  } catch (const Error& error) {
+    streams.err << "warning: no report is kept: " << error.what() << "\n";
+  }
+}
+
+/// What became of all checks: the dominant verdict, unless draftproof itself failed.
+class Tally final : public report::Reporter {
+ public:
+  void on(const report::Event& event) override {
+    const auto* finished = std::get_if<report::CheckFinished>(&event);
+    if (finished == nullptr) return;
+    verdicts_.push_back(finished->result.verdict);
+    if (!finished->result.internal_error.empty()) has_internal_error_ = true;
+  }
+  ExitCode exit_code(const CheckSettings& settings, bool is_interrupted) const {
+    if (has_internal_error_) return ExitCode::kInternalError;
+    if (is_interrupted) return ExitCode::kInterrupted;
+    return exit_code_of(oracle::merged(verdicts_), settings.allows_inconclusive);
+  }
+
+ private:
+  std::vector<oracle::Verdict> verdicts_;
+  bool has_internal_error_ = false;
+};
+
+/// Hands events to a reporter that lives elsewhere.
+class Forward final : public report::Reporter {
+ public:
+  explicit Forward(report::Reporter& to) : to_(to) {}
+  void on(const report::Event& event) override { to_.on(event); }
+
+ private:
+  report::Reporter& to_;
+};
+
+report::RunStarted started_of(const CheckPlan& plan, const RunHead& head,
+                              const CheckSettings& settings, const std::string& run_id,
+                              unsigned workers) {
+  report::RunStarted started;
+  started.run_id = run_id;
+  started.subject = head.subject;
+  started.command_line = settings.command_line;
+  started.environment = environment_of(head.device);
+  started.budget = {settings.seed, to_string(settings.battery), settings.false_alarms,
+                    settings.time_limit_seconds, workers};
+  started.check_count = plan.jobs.size();
+  return started;
+}
+
+}  // namespace
+
+report::Environment environment_of(const std::string& device) {
+  utsname system{};
+  ::uname(&system);
+  return {kVersion, "g++ " __VERSION__,
+          fmt::format("{} {} {}", system.sysname, system.release, system.machine),
+          describe_kernels(), device};
+}
+
+ExitCode run_and_report(const CheckPlan& plan, const RunHead& head, const CheckSettings& settings,
+                        const Streams& streams) {
+  const auto formats = formats_of(settings.reports);
+  const std::string run_id = store::make_run_id();
+  store::RunStore runs(settings.report_dir, run_id);
+  Tally tally;
+  report::Fanout reporters;
+  reporters.add(std::make_unique<Forward>(tally));
+  reporters.add(std::make_unique<report::ProgressReporter>(
+      settings.output.progress, [&](const std::string& text) { streams.err << text << std::flush; },
+      now));
+  reporters.add(std::make_unique<report::JsonLinesReporter>([&](const std::string& line) {
+    runs.log(line);
+    if (settings.output.format == OutputFormat::kJsonLines) streams.out << line << std::flush;
+  }));
+  reporters.add(std::make_unique<report::Collector>([&](const report::Run& run) {
+    print(run, settings, streams.out);
+    write_files(run, formats, runs, settings, streams);
+  }));
+  WitnessKeeper keeper(settings.report_dir, head.replay_arguments, reporters);
+
+  RunnerOptions options;
+  options.workers =
+      settings.workers != 0 ? settings.workers : std::max(1u, std::thread::hardware_concurrency());
+  options.stops_at_violation = settings.stops_at_violation;
+  options.interrupted = is_interrupted;
+  const double begin = now();
+  if (settings.time_limit_seconds) {
+    options.is_time_up = [end = begin + *settings.time_limit_seconds] { return now() >= end; };
+  }
+  catch_interrupts();
+  keeper.on(started_of(plan, head, settings, run_id, options.workers));
+  for (const report::CheckExempted& exempted : plan.exempted) keeper.on(exempted);
+  const RunnerEnd end = run_checks(plan.jobs, options, keeper);
+  const bool was_interrupted = end != RunnerEnd::kComplete;
+  const ExitCode code = tally.exit_code(settings, was_interrupted);
+  keeper.on(report::RunFinished{static_cast<int>(code), was_interrupted,
+                                settings.allows_inconclusive, now() - begin});
+  if (end == RunnerEnd::kAbandoned) {
+    // Threads still run that nobody can end, so no destructor may be reached.
+    std::_Exit(static_cast<int>(code));
+  }
+  return code;
+}
+
+}  // namespace draftproof::tools

@@ -1,0 +1,207 @@
+// list: the catalogs, one line an entry. As JSON lines every entry has an "id".
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "fixtures/mutants/catalog.h"
+#include "gpu/emulator/isa/form.h"
+#include "gpu/emulator/text/parsed_module.h"
+#include "gpu/kernels/embedded.h"
+#include "oracle/claim.h"
+#include "properties/property.h"
+#include "reference/error.h"
+#include "reference/law/rule.h"
+#include "tools/draftproof/commands/commands.h"
+#include "tools/report/table.h"
+
+namespace draftproof::tools {
+namespace {
+
+/// One entry: its id, then named texts.
+struct Entry {
+  std::string id;
+  std::vector<std::pair<std::string, std::string>> fields;
+};
+using Entries = std::vector<Entry>;
+
+Entries properties_list() {
+  Entries entries;
+  for (const auto& property : properties::catalog()) {
+    entries.push_back({property.id,
+                       {{"claim", std::string(oracle::to_string(property.claim))},
+                        {"statement", property.statement},
+                        {"citation", property.citation}}});
+  }
+  return entries;
+}
+
+Entries claims_list() {
+  Entries entries;
+  for (const auto claim : oracle::all_claims()) {
+    std::vector<std::string_view> fallen;
+    for (const auto stronger : oracle::also_refuted(claim)) {
+      fallen.push_back(oracle::to_string(stronger));
+    }
+    entries.push_back({std::string(oracle::to_string(claim)),
+                       {{"statement", std::string(oracle::statement(claim))},
+                        {"falls_with_it", fmt::format("{}", fmt::join(fallen, ", "))}}});
+  }
+  return entries;
+}
+
+Entries rules_list() {
+  Entries entries;
+  for (const auto& rule : reference::law::law_rules()) {
+    entries.push_back({rule.name,
+                       {{"keeps", rule.acceptance},
+                        {"recovered", rule.recovered},
+                        {"bonus", rule.bonus},
+                        {"citation", rule.citation}}});
+  }
+  return entries;
+}
+
+std::string_view kind_of(fixtures::MutantKind kind) {
+  switch (kind) {
+    case fixtures::MutantKind::kMutant:
+      return "mutant";
+    case fixtures::MutantKind::kControl:
+      return "control";
+    case fixtures::MutantKind::kCommonMode:
+      return "common-mode";
+  }
+  return "unknown";
+}
+
+Entries mutants_list() {
+  Entries entries;
+  for (const auto& mutant : fixtures::mutants()) {
+    entries.push_back({mutant.name,
+                       {{"kind", std::string(kind_of(mutant.kind))},
+                        {"killed_by", mutant.killed_by},
+                        {"report", mutant.report},
+                        {"statement", mutant.statement},
+                        {"least_setting", mutant.least_setting}}});
+  }
+  return entries;
+}
+
+Entries kernels_list() {
+  Entries entries;
+  for (const auto& embedded : gpu::kernels::embedded_modules()) {
+    const auto module = gpu::emulator::parse_module(embedded.ptx, embedded.name);
+    for (const auto& function : module.functions) {
+      if (!function.is_entry) continue;
+      entries.push_back(
+          {std::string(function.name),
+           {{"module", std::string(embedded.name)},
+            {"ptx", fmt::format("version {}, target {}", module.version, module.target)}}});
+    }
+  }
+  return entries;
+}
+
+std::string_view tie_name(reference::TieRule rule) {
+  return rule == reference::TieRule::kKeepAll ? "keep all" : "lowest ids first";
+}
+
+std::string_view step_name(reference::ShapingStep step) {
+  switch (step) {
+    case reference::ShapingStep::kTemperature:
+      return "temperature";
+    case reference::ShapingStep::kTopK:
+      return "top-k";
+    case reference::ShapingStep::kTopP:
+      return "top-p";
+    case reference::ShapingStep::kMinP:
+      return "min-p";
+    case reference::ShapingStep::kJointTopKTopP:
+      return "top-k and top-p together";
+  }
+  return "unknown";
+}
+
+Entries presets_list() {
+  Entries entries;
+  for (const auto& preset : reference::presets()) {
+    std::vector<std::string_view> steps;
+    for (const auto step : preset.steps) steps.push_back(step_name(step));
+    entries.push_back({preset.name,
+                       {{"steps", fmt::format("{}", fmt::join(steps, ", "))},
+                        {"top_k_ties", std::string(tie_name(preset.top_k_ties))},
+                        {"top_p_ties", std::string(tie_name(preset.top_p_ties))},
+                        {"greedy_below", fmt::format("{}", preset.greedy_below)},
+                        {"engine", preset.engine}}});
+  }
+  return entries;
+}
+
+const std::vector<std::pair<std::string, std::function<Entries()>>>& catalogs() {
+  static const std::vector<std::pair<std::string, std::function<Entries()>>> list = {
+      {"properties", properties_list}, {"claims", claims_list},   {"rules", rules_list},
+      {"mutants", mutants_list},       {"kernels", kernels_list}, {"presets", presets_list},
+  };
+  return list;
+}
+
+Entries entries_of(const std::string& name) {
+  std::vector<std::string> known;
+  for (const auto& [catalog, entries] : catalogs()) {
+    if (catalog == name) return entries();
+    known.push_back(catalog);
+  }
+  throw Error(ErrorKind::kInput,
+              fmt::format("unknown catalog \"{}\"; known: {}", name, fmt::join(known, ", ")),
+              "draftproof list");
+}
+
+/// Columns under each other, the last one as long as it likes: one line an entry.
+std::string text_of(const Entries& entries) {
+  if (entries.empty()) return "";
+  std::vector<std::size_t> widths(entries.front().fields.size() + 1, 0);
+  const auto texts_of = [](const Entry& entry) {
+    std::vector<std::string> texts = {entry.id};
+    for (const auto& [name, text] : entry.fields) texts.push_back(text.empty() ? "-" : text);
+    return texts;
+  };
+  for (const Entry& entry : entries) {
+    const auto texts = texts_of(entry);
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      widths[i] = std::max(widths[i], report::width_of(texts[i]));
+    }
+  }
+  std::string out;
+  for (const Entry& entry : entries) {
+    const auto texts = texts_of(entry);
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      out += texts[i];
+      if (i + 1 < texts.size()) {
+        out += std::string(widths[i] - report::width_of(texts[i]) + 2, ' ');
+      }
+    }
+    out += "\n";
+  }
+  return out;
+}
+
+}  // namespace
+
+ExitCode list(const ListSettings& settings, const Streams& streams) {
+  const Entries entries = entries_of(settings.catalog);
+  if (settings.output.format == OutputFormat::kText) {
+    streams.out << text_of(entries);
+    return ExitCode::kUpheld;
+  }
+  for (const Entry& entry : entries) {
+    nlohmann::ordered_json line = {{"id", entry.id}};
+    for (const auto& [name, text] : entry.fields) line[name] = text;
+    streams.out << line.dump() << "\n";
+  }
+  return ExitCode::kUpheld;
+}
+
+}  // namespace draftproof::tools

@@ -1,0 +1,135 @@
+#include "tools/draftproof/subjects.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "fixtures/mutants/catalog.h"
+#include "gpu/emulated_device.h"
+#include "gpu/kernels/embedded.h"
+#include "gpu/verifiers.h"
+#include "reference/error.h"
+#include "reference/verify/verifiers.h"
+#include "tools/store/atomic_file.h"
+
+namespace draftproof::tools {
+namespace {
+
+constexpr std::string_view kMutantPrefix = "mutant:";
+
+[[noreturn]] void refuse(const std::string& message, const std::string& place) {
+  throw Error(ErrorKind::kInput, message, place);
+}
+
+std::vector<std::string> chosen_rules(const std::vector<std::string>& has,
+                                      const SubjectSettings& settings, const std::string& subject) {
+  if (settings.rule.empty()) return has;
+  const auto& known = reference::verify::rules();
+  if (std::find(known.begin(), known.end(), settings.rule) == known.end()) {
+    refuse(fmt::format("unknown rule \"{}\"; known: {}", settings.rule, fmt::join(known, ", ")),
+           "--rule");
+  }
+  if (std::find(has.begin(), has.end(), settings.rule) == has.end()) {
+    refuse(fmt::format("{} has no rule \"{}\"; it has: {}", subject, settings.rule,
+                       fmt::join(has, ", ")),
+           "--rule");
+  }
+  return {settings.rule};
+}
+
+void refuse_device(const SubjectSettings& settings) {
+  if (settings.device.empty()) return;
+  refuse(fmt::format("{} runs on the CPU and on no device; leave --device out", settings.subject),
+         "--device " + settings.device);
+}
+
+SubjectChoice reference_subject(const SubjectSettings& settings) {
+  refuse_device(settings);
+  SubjectChoice choice{"reference", "cpu", {}, {}, {}};
+  choice.rules = chosen_rules(reference::verify::rules(), settings, choice.name);
+  choice.make = [](const std::string& rule) {
+    return SubjectInstance{nullptr, reference::verify::make_verifier(rule),
+                           reference::verify::make_verifier(rule)};
+  };
+  return choice;
+}
+
+/// Kernels on a device; `texts` absent: the embedded ones.
+SubjectChoice kernel_subject(const SubjectSettings& settings, const std::string& name,
+                             std::optional<gpu::PatchedText> texts) {
+  SubjectChoice choice{name, make_device(settings.device)->name(), {}, {}, {}};
+  choice.rules = chosen_rules(gpu::kernel_rules(), settings, name);
+  choice.make = [device = settings.device, texts = std::move(texts)](const std::string& rule) {
+    SubjectInstance instance;
+    instance.device = make_device(device);
+    instance.verifier = gpu::make_kernel_verifier(*instance.device, rule, texts);
+    instance.twin = reference::verify::make_verifier(rule);
+    return instance;
+  };
+  return choice;
+}
+
+/// Our entries as PTX files that were built elsewhere; what is not given is the embedded text.
+SubjectChoice files_subject(const SubjectSettings& settings) {
+  gpu::PatchedText texts;
+  if (gpu::kernels_are_embedded()) texts.modules = gpu::embedded_texts();
+  std::vector<std::string> names;
+  for (const std::string& file : settings.kernels) {
+    const std::string stem = std::filesystem::path(file).stem().string();
+    names.push_back(stem);
+    texts.modules[stem] = store::read_file(file);
+  }
+  texts.name = fmt::format("kernels:{}", fmt::join(names, ","));
+  texts.statement =
+      fmt::format("our entries as compiled into {}", fmt::join(settings.kernels, ", "));
+  return kernel_subject(settings, texts.name, texts);
+}
+
+SubjectChoice mutant_subject(const SubjectSettings& settings) {
+  const std::string name = settings.subject.substr(kMutantPrefix.size());
+  fixtures::mutant_info(name);  // throws for a name that is unknown
+  refuse_device(settings);
+  SubjectChoice choice{settings.subject, "cpu", {}, {}, {}};
+  choice.rules = chosen_rules({fixtures::make_mutant(name)->traits().rule}, settings, choice.name);
+  choice.make = [name](const std::string& rule) {
+    SubjectInstance instance{nullptr, fixtures::make_mutant(name), fixtures::make_twin(name)};
+    if (!instance.twin) instance.twin = reference::verify::make_verifier(rule);
+    return instance;
+  };
+  return choice;
+}
+
+SubjectChoice named_subject(const SubjectSettings& settings) {
+  if (!settings.kernels.empty()) return files_subject(settings);
+  if (settings.subject == "reference") return reference_subject(settings);
+  if (settings.subject.empty() || settings.subject == "kernels") {
+    return kernel_subject(settings, "kernels", std::nullopt);
+  }
+  if (settings.subject.starts_with(kMutantPrefix)) return mutant_subject(settings);
+  refuse(fmt::format("unknown subject \"{}\"; known: reference, kernels, mutant:NAME (see: "
+                     "draftproof list mutants)",
+                     settings.subject),
+         "--subject");
+}
+
+}  // namespace
+
+std::unique_ptr<gpu::Device> make_device(const std::string& name) {
+  if (name.empty() || name == "emulator") return gpu::make_emulated_device();
+  refuse(fmt::format("unknown device \"{}\"; known: emulator, cuda", name), "--device");
+}
+
+SubjectChoice choose_subject(const SubjectSettings& settings) {
+  SubjectChoice choice = named_subject(settings);
+  for (const std::string& rule : choice.rules) choice.make(rule);
+  return choice;
+}
+
+std::string describe_kernels() {
+  const auto count = gpu::kernels::embedded_modules().size();
+  return count == 0 ? "none embedded" : fmt::format("embedded ({} modules)", count);
+}
+
+}  // namespace draftproof::tools
