@@ -9,6 +9,7 @@
 // everything else is a sum of integers.
 #include <cstdint>
 
+#include "gpu/kernels/anchor.cuh"
 #include "gpu/kernels/block.cuh"
 #include "gpu/kernels/layout.h"
 #include "gpu/kernels/mass.cuh"
@@ -227,8 +228,9 @@ struct ShapeRows {
     const std::uint32_t row_count = parameters.draft_count + (is_target ? 1 : 0);
     if (!row_is_used(tokens, row_count, position)) return;
 
-    const std::uint64_t offset =
+    std::uint64_t offset =
         std::uint64_t{block} * (is_target ? target_row_stride : draft_row_stride);
+    anchor::row_offset(offset);
     const Element* logits =
         (is_target ? target_rows : static_cast<const Element*>(draft_rows)) + offset;
     const RowRecord record =

@@ -10,6 +10,7 @@
 // for every block size (a multiple of 32 up to 1,024), order and schedule: all sums are integers.
 #include <cstdint>
 
+#include "gpu/kernels/anchor.cuh"
 #include "gpu/kernels/coin.cuh"
 #include "gpu/kernels/locate.cuh"
 #include "gpu/kernels/row.cuh"
@@ -51,7 +52,9 @@ struct Chain {
   __device__ __forceinline__ DraftLaw<Element> draft_law(std::uint32_t position,
                                                          const RowRecord& record,
                                                          std::uint32_t token) const {
-    const std::uint64_t offset = (first_draft_slot + position) * draft_row_stride;
+    std::uint64_t slot = first_draft_slot + position;
+    anchor::draft_row_slot(slot);
+    const std::uint64_t offset = slot * draft_row_stride;
     return {
         draft_kind,
         LogitLaw<Element>(static_cast<const Element*>(draft_rows) + offset, record, fraction_bits),
@@ -74,14 +77,20 @@ struct Chain {
     const std::uint64_t draft_mass = draft_law(position, draft, token).mass(token);
     if (draft_mass == 0) return stop_for(position, Status::kDraftMassZero);
     const std::uint64_t target_mass = target_law(position, target_record).mass(token);
-    const std::uint64_t coin = coins.coin(position, CoinPurpose::kAccept, kAcceptColumn);
-    const bool is_accepted = less(scaled(coin, wide_product(draft_mass, target_record.total)),
-                                  wide_product(target_mass, draft.total));
+    std::uint32_t coin_position = position;
+    anchor::accept_coin(coin_position);
+    const std::uint64_t coin = coins.coin(coin_position, CoinPurpose::kAccept, kAcceptColumn);
+    Wide bound = wide_product(target_mass, draft.total);
+    anchor::accept_bound(bound);
+    const bool is_accepted =
+        less(scaled(coin, wide_product(draft_mass, target_record.total)), bound);
     return {position, is_accepted ? Answer::kAccepted : Answer::kRejected, Status::kOk};
   }
 
   __device__ __forceinline__ Stop judge_end(std::uint32_t position) const {
-    const std::uint32_t status = target_records[first_target_slot + position].status;
+    std::uint32_t row = position;
+    anchor::end_row(row);
+    const std::uint32_t status = target_records[first_target_slot + row].status;
     if (status != 0) return stop_for(position, static_cast<Status>(status));
     return {position, Answer::kDraftEnded, Status::kOk};
   }
@@ -102,7 +111,8 @@ struct Chain {
       const std::uint64_t mass = target.mass(id);
       if (mass == 0) return {};
       const Wide gained = wide_product(mass, draft_total);
-      const Wide spent = wide_product(draft.mass(id), target_total);
+      Wide spent = wide_product(draft.mass(id), target_total);
+      anchor::spent(spent);
       return less(spent, gained) ? difference(gained, spent) : Wide{};
     };
     const auto threshold_of = [&](Wide total) { return scaled(coin, total); };
@@ -111,20 +121,25 @@ struct Chain {
 
   /// The recovered or bonus token; valid in warp 0. Called by the whole block.
   __device__ __forceinline__ Located draw(const Stop& stop, ChainScratch& scratch) const {
-    const std::uint32_t position = stop.position;
+    std::uint32_t position = stop.position;
+    anchor::drawn_row(position, static_cast<std::uint32_t>(stop.answer));
     const RowRecord record = target_records[first_target_slot + position];
     // All mass on one token: the bonus draw finds it, and so does the residual draw, because a
     // rejection says that the drafted token is another one.
     if (record.kind == static_cast<std::uint32_t>(LawKind::kOneHot)) return {true, record.cut_id};
     const LogitLaw<Element> target = target_law(position, record);
     if (stop.answer == Answer::kDraftEnded)
-      return draw_bonus(target, coins.coin(position, CoinPurpose::kBonus, kBonusColumn),
+      return draw_bonus(target, coins.coin(stop.position, CoinPurpose::kBonus, kBonusColumn),
                         scratch.bonus);
-    const std::uint32_t token = static_cast<std::uint32_t>(drafts.tokens[position]);
-    const RowRecord draft = draft_record(position);
-    return draw_recovered(target, record.total, draft_law(position, draft, token), draft.total,
-                          coins.coin(position, CoinPurpose::kRecovered, kRecoveredColumn),
-                          scratch.recovered);
+    const std::uint32_t token = static_cast<std::uint32_t>(drafts.tokens[stop.position]);
+    const RowRecord draft = draft_record(stop.position);
+    std::uint32_t purpose = static_cast<std::uint32_t>(CoinPurpose::kRecovered);
+    std::uint32_t column = kRecoveredColumn;
+    anchor::recovered_coin(purpose, column);
+    const std::uint64_t coin = coins.coin(stop.position, static_cast<CoinPurpose>(purpose),
+                                          static_cast<CoinColumn>(column));
+    return draw_recovered(target, record.total, draft_law(stop.position, draft, token), draft.total,
+                          coin, scratch.recovered);
   }
 
   __device__ __forceinline__ void run(const Output& output, ChainScratch& scratch) const {
