@@ -38,15 +38,25 @@ void extend(const TinyCase<Scalar>& tiny_case, std::vector<Token>& sequence, con
   }
 }
 
-template <class Scalar>
-Scalar value_at(const SequenceLaw<Scalar>& law, const std::vector<Token>& sequence) {
-  const auto found = law.find(sequence);
+template <class Key, class Scalar>
+Scalar value_at(const std::map<Key, Scalar>& law, const Key& key) {
+  const auto found = law.find(key);
   return found == law.end() ? Scalar(0) : found->second;
 }
 
 template <class Scalar>
 Scalar distance(const Scalar& first, const Scalar& second) {
   return first < second ? Scalar(second - first) : Scalar(first - second);
+}
+
+template <class Key, class Scalar>
+Scalar half_of_differences(const std::map<Key, Scalar>& first,
+                           const std::map<Key, Scalar>& second) {
+  Scalar sum = 0;
+  for (const auto& [key, probability] : first) sum += distance(probability, value_at(second, key));
+  for (const auto& [key, probability] : second)
+    if (!first.contains(key)) sum += probability;
+  return sum / 2;
 }
 
 }  // namespace
@@ -109,12 +119,12 @@ LawRow<Scalar> marginal(const SequenceLaw<Scalar>& law, int vocab_size, int inde
 
 template <class Scalar>
 Scalar total_variation(const SequenceLaw<Scalar>& first, const SequenceLaw<Scalar>& second) {
-  Scalar sum = 0;
-  for (const auto& [sequence, probability] : first)
-    sum += distance(probability, value_at(second, sequence));
-  for (const auto& [sequence, probability] : second)
-    if (!first.contains(sequence)) sum += probability;
-  return sum / 2;
+  return half_of_differences(first, second);
+}
+
+template <class Scalar>
+Scalar total_variation(const EmissionLaw<Scalar>& first, const EmissionLaw<Scalar>& second) {
+  return half_of_differences(first, second);
 }
 
 template <class Scalar>
@@ -166,6 +176,7 @@ Scalar expected_emitted(const EmissionLaw<Scalar>& law) {
   template SequenceLaw<Scalar> target_law(const TinyCase<Scalar>&, int);                           \
   template LawRow<Scalar> marginal(const SequenceLaw<Scalar>&, int, int);                          \
   template Scalar total_variation(const SequenceLaw<Scalar>&, const SequenceLaw<Scalar>&);         \
+  template Scalar total_variation(const EmissionLaw<Scalar>&, const EmissionLaw<Scalar>&);         \
   template double kl_divergence(const SequenceLaw<Scalar>&, const SequenceLaw<Scalar>&);           \
   template std::vector<PositionAcceptance<Scalar>> acceptance_by_position(                         \
       const EmissionLaw<Scalar>&, int);                                                            \

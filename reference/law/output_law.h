@@ -42,8 +42,11 @@ SequenceLaw<Scalar> target_law(const TinyCase<Scalar>& tiny_case, int length);
 template <class Scalar>
 LawRow<Scalar> marginal(const SequenceLaw<Scalar>& law, int vocab_size, int index);
 
+/// Half the sum of |first - second|.
 template <class Scalar>
 Scalar total_variation(const SequenceLaw<Scalar>& first, const SequenceLaw<Scalar>& second);
+template <class Scalar>
+Scalar total_variation(const EmissionLaw<Scalar>& first, const EmissionLaw<Scalar>& second);
 
 /// Kullback-Leibler divergence of `second` from `first` in nats: sum of first ln(first / second);
 /// infinity when `second` lacks a sequence of `first`.
