@@ -2,7 +2,7 @@
 // module; the machine (machine/) runs it; the compute instructions' functions come from isa/.
 //
 // Register file of one warp, structure of arrays so that one instruction is a few vector operations:
-//   8-, 16- and 32-bit registers  uint32_t[32]   (narrow values are kept zero-extended)
+//   8-, 16- and 32-bit registers  uint32_t[32]   (the upper bits of narrow values mean nothing)
 //   64-bit registers              uint64_t[32]
 //   predicates                    uint32_t       one bit a lane
 // Every register has a validity word beside it: bit l says that lane l's value is defined. Validity
