@@ -1,11 +1,14 @@
 # Tests mirror the folders: tests/FOLDER/NAME_test.cpp holds unit tests; NAME_LABEL_test.cpp holds
 # tests of another ctest label. One executable per folder and label.
+include(tools/draftproof/embed_patches.cmake)
+
 find_package(GTest 1.12 REQUIRED)
 include(GoogleTest)
 enable_testing()
 
 set(draftproof_test_labels exact property statistical mutants golden engine thirdparty gpu)
-set(draftproof_test_folders tidy reference gpu oracle fixtures properties tools differential)
+set(draftproof_test_folders tidy reference gpu oracle fixtures properties tools differential
+  end_to_end)
 set(draftproof_links_reference draftproof_reference)
 set(draftproof_links_gpu draftproof_gpu mpfr gmp)
 set(draftproof_links_oracle draftproof_oracle)
@@ -13,6 +16,7 @@ set(draftproof_links_fixtures draftproof_fixtures draftproof_oracle)
 set(draftproof_links_properties draftproof_properties draftproof_fixtures)
 set(draftproof_links_tools draftproof_tools)
 set(draftproof_links_differential draftproof_tools)
+set(draftproof_links_end_to_end nlohmann_json::nlohmann_json pugixml::pugixml)
 
 function(draftproof_tests folder label)
   if(label STREQUAL unit)
@@ -32,6 +36,12 @@ function(draftproof_tests folder label)
   target_link_libraries(${target} PRIVATE ${draftproof_links_${folder}} GTest::gmock GTest::gtest_main)
   target_compile_definitions(${target} PRIVATE DRAFTPROOF_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
     DRAFTPROOF_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  if(folder STREQUAL end_to_end)
+    # These tests run the command as a user does: another process, its streams and its exit code.
+    target_sources(${target} PRIVATE ${CMAKE_SOURCE_DIR}/tests/end_to_end/command.cpp)
+    add_dependencies(${target} draftproof)
+    target_compile_definitions(${target} PRIVATE DRAFTPROOF_EXECUTABLE="$<TARGET_FILE:draftproof>")
+  endif()
   gtest_discover_tests(${target} TEST_PREFIX "${folder}." PROPERTIES LABELS ${label}
     DISCOVERY_TIMEOUT 60)
 endfunction()

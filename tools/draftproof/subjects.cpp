@@ -7,11 +7,13 @@
 #include <filesystem>
 
 #include "fixtures/mutants/catalog.h"
+#include "gpu/cuda_device.h"
 #include "gpu/emulated_device.h"
 #include "gpu/kernels/embedded.h"
 #include "gpu/verifiers.h"
 #include "reference/error.h"
 #include "reference/verify/verifiers.h"
+#include "tools/draftproof/kernel_mutants.h"
 #include "tools/store/atomic_file.h"
 
 namespace draftproof::tools {
@@ -87,16 +89,53 @@ SubjectChoice files_subject(const SubjectSettings& settings) {
   return kernel_subject(settings, texts.name, texts);
 }
 
+/// The reference that a mutant is held against: for a common-mode fault one with the same fault.
+std::unique_ptr<reference::Verifier> twin_of(const std::string& mutant, const std::string& rule) {
+  const auto& known = fixtures::mutants();
+  const bool is_fixture = std::any_of(known.begin(), known.end(),
+                                      [&](const auto& info) { return info.name == mutant; });
+  auto twin = is_fixture ? fixtures::make_twin(mutant) : nullptr;
+  return twin ? std::move(twin) : reference::verify::make_verifier(rule);
+}
+
+/// Our kernels with a fault in their PTX.
+SubjectChoice kernel_mutant_subject(const SubjectSettings& settings, const gpu::PtxPatch& patch) {
+  SubjectChoice choice{settings.subject, make_device(settings.device)->name(), {}, {}, {}};
+  choice.rules = chosen_rules(rules_of(patch), settings, choice.name);
+  choice.make = [device = settings.device, name = patch.name,
+                 texts =
+                     gpu::patched_kernels(patch, gpu::embedded_texts())](const std::string& rule) {
+    SubjectInstance instance;
+    instance.device = make_device(device);
+    instance.verifier = gpu::make_kernel_verifier(*instance.device, rule, texts);
+    instance.twin = twin_of(name, rule);
+    return instance;
+  };
+  return choice;
+}
+
 SubjectChoice mutant_subject(const SubjectSettings& settings) {
   const std::string name = settings.subject.substr(kMutantPrefix.size());
-  fixtures::mutant_info(name);  // throws for a name that is unknown
+  const gpu::PtxPatch* patch = find_kernel_mutant(name);
+  const auto& known = fixtures::mutants();
+  const bool is_fixture =
+      std::any_of(known.begin(), known.end(), [&](const auto& info) { return info.name == name; });
+  if (patch == nullptr && !is_fixture) {
+    refuse(fmt::format("unknown mutant \"{}\"; see: draftproof list mutants", name), "--subject");
+  }
+  if (patch != nullptr && (!is_fixture || gpu::kernels_are_embedded())) {
+    return kernel_mutant_subject(settings, *patch);
+  }
   refuse_device(settings);
   SubjectChoice choice{settings.subject, "cpu", {}, {}, {}};
+  if (patch != nullptr) {
+    choice.warnings.push_back(name +
+                              ": no kernel is embedded, so its twin on the CPU is judged; "
+                              "build with nvcc to judge the kernel");
+  }
   choice.rules = chosen_rules({fixtures::make_mutant(name)->traits().rule}, settings, choice.name);
   choice.make = [name](const std::string& rule) {
-    SubjectInstance instance{nullptr, fixtures::make_mutant(name), fixtures::make_twin(name)};
-    if (!instance.twin) instance.twin = reference::verify::make_verifier(rule);
-    return instance;
+    return SubjectInstance{nullptr, fixtures::make_mutant(name), twin_of(name, rule)};
   };
   return choice;
 }
@@ -118,6 +157,7 @@ SubjectChoice named_subject(const SubjectSettings& settings) {
 
 std::unique_ptr<gpu::Device> make_device(const std::string& name) {
   if (name.empty() || name == "emulator") return gpu::make_emulated_device();
+  if (name == "cuda") return gpu::make_cuda_device();
   refuse(fmt::format("unknown device \"{}\"; known: emulator, cuda", name), "--device");
 }
 

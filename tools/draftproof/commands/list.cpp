@@ -16,6 +16,7 @@
 #include "reference/error.h"
 #include "reference/law/rule.h"
 #include "tools/draftproof/commands/commands.h"
+#include "tools/draftproof/kernel_mutants.h"
 #include "tools/report/table.h"
 
 namespace draftproof::tools {
@@ -86,6 +87,17 @@ Entries mutants_list() {
                         {"report", mutant.report},
                         {"statement", mutant.statement},
                         {"least_setting", mutant.least_setting}}});
+  }
+  for (const gpu::PtxPatch& patch : kernel_mutants()) {
+    const bool is_listed = std::any_of(entries.begin(), entries.end(),
+                                       [&](const Entry& entry) { return entry.id == patch.name; });
+    if (is_listed) continue;  // a common-mode fault: kernel and twin have one name
+    entries.push_back({patch.name,
+                       {{"kind", "kernel"},
+                        {"killed_by", patch.kills},
+                        {"report", patch.report},
+                        {"statement", patch.statement},
+                        {"least_setting", "module " + patch.module}}});
   }
   return entries;
 }

@@ -1,0 +1,155 @@
+// Bad input, end to end. Goal: exit 3, nothing on stdout, one line on stderr with place and remedy,
+// for everything a user can name wrongly.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "tests/end_to_end/command.h"
+
+namespace draftproof::tests {
+namespace {
+
+using testing::HasSubstr;
+
+struct BadInput {
+  std::string name;
+  std::vector<std::string> arguments;  ///< "{}" is a folder with the files below
+  std::string place;                   ///< must be in the line
+  std::string remedy;                  ///< must be in the line
+};
+
+std::ostream& operator<<(std::ostream& out, const BadInput& input) { return out << input.name; }
+
+std::vector<BadInput> bad_inputs() {
+  return {
+      {"UnknownCommand", {"chek"}, "draftproof: ", "--help"},
+      {"UnknownFlag", {"check", "--sujbect", "kernels"}, "draftproof check: ", "--help"},
+      {"UnknownProperty", {"check", "no_such_property"}, "no_such_property", "known"},
+      {"UnknownSubject", {"check", "--subject", "kernel"}, "--subject: ", "mutant:NAME"},
+      {"UnknownMutant",
+       {"check", "--subject", "mutant:x"},
+       "--subject: ",
+       "draftproof list mutants"},
+      {"UnknownRule", {"check", "--subject", "reference", "--rule", "tree"}, "--rule: ", "chain"},
+      {"UnknownDevice", {"check", "--device", "tpu"}, "--device", "cuda"},
+      {"DeviceForASubjectOfTheCpu",
+       {"check", "--subject", "reference", "--device", "cuda"},
+       "--device cuda: ",
+       "leave --device out"},
+      {"UnknownBattery", {"check", "--battery", "huge"}, "--battery", "smoke"},
+      {"MalformedSeed", {"check", "--seed", "seven"}, "--seed", "--help"},
+      {"NegativeSeed", {"check", "--seed", "-1"}, "--seed", "--help"},
+      {"DurationWithoutUnit", {"check", "--time-limit", "90"}, "--time-limit: ", "90s"},
+      {"UnknownReport",
+       {"check", "--subject", "reference", "--report", "pdf"},
+       "--report: ",
+       "junit"},
+      {"FalseAlarmsOfMoreThanOne", {"check", "--false-alarms", "2"}, "--false-alarms", "--help"},
+      {"QuietAndVerbose", {"check", "-q", "-v"}, "-q", "--help"},
+      {"KernelBesidesSubject",
+       {"check", "--subject", "reference", "--kernel", "{}/chain.ptx"},
+       "--kernel and --subject: ",
+       "leave one"},
+      {"MissingKernel",
+       {"check", "--kernel", "{}/absent.ptx"},
+       "absent.ptx: no such file",
+       "check"},
+      {"MissingCard", {"check", "--kernel", "{}/absent.toml"}, "absent.toml", "file"},
+      {"MalformedCard", {"check", "--kernel", "{}/bad.toml"}, "bad.toml:2", ""},
+      {"MalformedKernel", {"check", "--kernel", "{}/chain.ptx"}, "chain.ptx:", ""},
+      {"FilterThatSelectsNothing",
+       {"check", "kernel_equals_reference", "--subject", "mutant:exact_match"},
+       "the filter: selects no check",
+       "draftproof list properties"},
+      {"MissingCase", {"replay", "{}/absent.json"}, "absent.json: no such file", "path"},
+      {"UnknownCaseId", {"replay", "0123456789ab"}, "replay: ", "--report-dir"},
+      {"MalformedCase", {"replay", "{}/bad.json"}, "bad.json", ""},
+      {"CaseOfAnUnknownProperty", {"replay", "{}/other.json"}, "other.json", ""},
+      {"MissingPtx", {"inspect", "{}/absent.ptx"}, "absent.ptx: no such file", "path"},
+      {"MalformedPtx", {"inspect", "{}/bad.ptx"}, "bad.ptx:3", ""},
+      {"FolderForAFile", {"inspect", "{}"}, "is a folder", "name a file"},
+      {"UnknownCatalog", {"list", "bugs"}, "draftproof list: ", "mutants"},
+      {"LawThatDoesNotSum",
+       {"law", "--target", ".1,.3", "--draft", ".5,.5"},
+       "--target: probabilities sum to 2/5",
+       "not to 1"},
+      {"LawsOfTwoSizes",
+       {"law", "--target", ".5,.5", "--draft", ".2,.3,.5"},
+       "--draft: 3 tokens",
+       "same vocabulary"},
+      {"NegativeProbability",
+       {"law", "--target", "1.5,-.5", "--draft", ".5,.5"},
+       "--target: ",
+       "negative"},
+      {"MalformedNumber", {"law", "--target", ".1,.x", "--draft", ".5,.5"}, "--target: '.x'", ".3"},
+      {"EmptyVocabulary", {"law", "--target", "", "--draft", ""}, "--target: no token", ".1,.3,.6"},
+      {"NegativeLength",
+       {"law", "--target", "1", "--draft", "1", "--length", "-1"},
+       "--length: -1",
+       "0 or more"},
+      {"LengthThatWouldNeverEnd",
+       {"law", "--target", ".5,.5", "--draft", ".5,.5", "--length", "60"},
+       "--length: ",
+       "shorten"},
+      {"TooFewRows",
+       {"law", "--target", ".5,.5;1,0", "--draft", ".5,.5", "--length", "3"},
+       "--target: 2 rows",
+       "or 4"},
+      {"UnknownLawRule",
+       {"law", "--target", "1", "--draft", "1", "--rule", "tree"},
+       "tree",
+       "chain"},
+      {"UnknownPreset",
+       {"law", "--target", "1,2", "--draft", "1,2", "--top-k", "1", "--preset", "x"},
+       "x",
+       "vllm"},
+      {"UnknownBug", {"demo", "--bug", "x"}, "--bug: ", "draftproof list mutants"},
+      {"ControlForABug", {"demo", "--bug", "exact_match"}, "--bug: ", "name a mutant"},
+  };
+}
+
+class BadInputs : public testing::TestWithParam<BadInput> {};
+
+TEST_P(BadInputs, EndsWithOneLineThatNamesPlaceAndRemedy) {
+  const TemporaryFolder folder;
+  folder.write("bad.ptx", ".version 9.0\n.target sm_80\n.address_size sixty\n");
+  folder.write("chain.ptx", "no PTX at all\n");
+  folder.write("bad.toml", "[card]\nversion = = 1\n");
+  folder.write("bad.json", "{\"schema\": \n");
+  folder.write("other.json",
+               "{\"schema\":\"draftproof/case/1\",\"property\":\"no_such_property\"}");
+  std::vector<std::string> arguments = GetParam().arguments;
+  for (std::string& word : arguments) {
+    const std::size_t at = word.find("{}");
+    if (at != std::string::npos) word.replace(at, 2, folder.path());
+  }
+  const CommandResult result = draftproof(arguments);
+  EXPECT_EQ(result.exit_code, 3) << result.err;
+  EXPECT_EQ(result.out, "");
+  EXPECT_EQ(lines_in(result.err), 1u) << result.err;
+  EXPECT_THAT(result.err, HasSubstr(GetParam().place));
+  EXPECT_THAT(result.err, HasSubstr(GetParam().remedy));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, BadInputs, testing::ValuesIn(bad_inputs()),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(BadInput, NamesTheRemedyForADeviceThatIsNotThere) {
+  if (::access("/dev/nvidiactl", F_OK) == 0) GTEST_SKIP() << "this machine has a GPU";
+  const CommandResult result = draftproof({"check", "--device", "cuda"});
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_EQ(result.out, "");
+  EXPECT_EQ(lines_in(result.err), 1u) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("emulator"));
+}
+
+TEST(BadInput, IsToldWhenTheResultCannotBeWritten) {
+  const TemporaryFolder folder;
+  // A full disk in the place of stdout.
+  const std::string script = folder.write(
+      "run.sh", std::string("exec '") + DRAFTPROOF_EXECUTABLE + "' list claims >/dev/full");
+  EXPECT_EQ(WEXITSTATUS(std::system(("sh " + script + " 2>/dev/null").c_str())), 3);
+}
+
+}  // namespace
+}  // namespace draftproof::tests

@@ -1,0 +1,174 @@
+// check, replay and demo, end to end. Goal: exit codes, files and streams are as documented, for an
+// upheld, a violated, an inconclusive and an interrupted run.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <pugixml.hpp>
+#include <regex>
+#include <sstream>
+
+#include "tests/end_to_end/command.h"
+
+namespace draftproof::tests {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+constexpr const char* kProperty = "nothing_outside_the_support";
+constexpr const char* kMutant = "mutant:textbook_cycle";
+
+TEST(CheckCommand, UpholdsTheReferenceWithExitZeroAndASize) {
+  const CommandResult result = draftproof(
+      {"check", kProperty, "--subject", "reference", "--battery", "smoke", "-o", "json"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  const auto report = nlohmann::json::parse(result.out);
+  EXPECT_EQ(report["verdict"], "upheld");
+  for (const auto& check : report["checks"]) {
+    EXPECT_EQ(check["verdict"], "upheld");
+    EXPECT_GT(check["trials"], 0);
+    EXPECT_TRUE(check["smallest_visible_effect"].is_string() || check["bound"].is_string())
+        << check;
+  }
+}
+
+TEST(CheckCommand, RefutesAMutantKeepsItsCaseAndReplaysIt) {
+  const TemporaryFolder folder;
+  const CommandOptions here{folder.path(), {}, 0};
+  const CommandResult result =
+      draftproof({"check", kProperty, "--subject", kMutant, "--battery", "smoke"}, here);
+  EXPECT_EQ(result.exit_code, 1) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("VIOLATED"));
+  EXPECT_THAT(result.out, HasSubstr("NOT support-safe (also not: "));
+  EXPECT_THAT(result.out, HasSubstr("\nLet        "));
+  std::smatch match;
+  ASSERT_TRUE(std::regex_search(result.out, match,
+                                std::regex("Replay +draftproof replay ([0-9a-f]{12}) "
+                                           "--subject mutant:textbook_cycle")));
+  const std::string id = match[1];
+  EXPECT_TRUE(fs::exists(folder.path() + "/draftproof-report/cases/" + id + ".json"));
+
+  EXPECT_EQ(draftproof({"replay", id, "--subject", kMutant}, here).exit_code, 1);
+  EXPECT_EQ(draftproof({"replay", id, "--subject", "reference"}, here).exit_code, 0);
+  EXPECT_EQ(
+      draftproof({"replay", "draftproof-report/cases/" + id + ".json", "--subject", kMutant}, here)
+          .exit_code,
+      1);
+}
+
+TEST(CheckCommand, WritesItsFilesWholeAndPointsLatestAtThem) {
+  const TemporaryFolder folder;
+  const CommandResult result =
+      draftproof({"check", kProperty, "--subject", kMutant, "--battery", "smoke", "--report",
+                  "json,junit,jsonl,md", "--report-dir", folder.path()});
+  EXPECT_EQ(result.exit_code, 1) << result.err;
+  const auto report = nlohmann::json::parse(folder.read("latest/report.json"));
+  EXPECT_EQ(report["verdict"], "violated");
+  EXPECT_EQ(report["exit_code"], 1);
+  EXPECT_TRUE(report["checks"][0]["witness"]["case"].is_object());
+  pugi::xml_document junit;
+  ASSERT_TRUE(junit.load_string(folder.read("latest/junit.xml").c_str()));
+  EXPECT_EQ(junit.child("testsuites").child("testsuite").attribute("failures").as_int(), 1);
+  std::istringstream log(folder.read("latest/log.jsonl"));
+  std::string last;
+  for (std::string line; std::getline(log, line);) last = line;
+  EXPECT_EQ(nlohmann::json::parse(last)["event"], "run-finished");
+  EXPECT_THAT(folder.read("latest/report.md"), HasSubstr("| VIOLATED |"));
+  for (const auto& entry : fs::recursive_directory_iterator(folder.path())) {
+    EXPECT_NE(entry.path().extension(), ".part") << entry.path();
+  }
+}
+
+TEST(CheckCommand, CallsARunThatTheTimeLimitCutsOffInconclusive) {
+  const std::vector<std::string> arguments = {"check",     kProperty, "--subject",    "reference",
+                                              "--battery", "deep",    "--time-limit", "0.001s"};
+  const CommandResult result = draftproof(arguments);
+  EXPECT_EQ(result.exit_code, 2) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("inconclusive"));
+  auto allowed = arguments;
+  allowed.push_back("--allow-inconclusive");
+  EXPECT_EQ(draftproof(allowed).exit_code, 0);
+}
+
+TEST(CheckCommand, LeavesNothingHalfWrittenWhenInterrupted) {
+  const TemporaryFolder folder;
+  const CommandResult result = draftproof(
+      {"check", "--subject", "reference", "--battery", "deep", "--report-dir", folder.path()},
+      {"", {}, 700});
+  EXPECT_EQ(result.exit_code, 130) << result.err;
+  for (const auto& entry : fs::recursive_directory_iterator(folder.path())) {
+    EXPECT_NE(entry.path().extension(), ".part") << entry.path();
+    if (entry.path().extension() == ".json") {
+      const auto name = fs::relative(entry.path(), folder.path()).string();
+      EXPECT_TRUE(nlohmann::json::accept(folder.read(name))) << name;
+    }
+  }
+}
+
+/// The report of a run without what may differ from run to run.
+nlohmann::json timeless(const std::string& text) {
+  auto report = nlohmann::json::parse(text);
+  for (const char* key : {"run_id", "seconds", "command_line", "budget"}) report.erase(key);
+  for (auto& check : report["checks"]) check.erase("seconds");
+  return report;
+}
+
+TEST(CheckCommand, SaysTheSameWithOneWorkerAndWithFour) {
+  const std::vector<std::string> arguments = {"check",     kProperty, "identity_draft_accepts_all",
+                                              "--subject", kMutant,   "--battery",
+                                              "smoke",     "-o",      "json",
+                                              "--jobs"};
+  auto one = arguments;
+  one.push_back("1");
+  auto four = arguments;
+  four.push_back("4");
+  EXPECT_EQ(timeless(draftproof(one).out), timeless(draftproof(four).out));
+}
+
+TEST(CheckCommand, KeepsStdoutForTheResultAndColorsOnlyWhenAsked) {
+  const std::vector<std::string> arguments = {"check",     kProperty, "--subject", "reference",
+                                              "--battery", "smoke",   "-o",        "jsonl"};
+  const CommandResult lines = draftproof(arguments);
+  std::istringstream log(lines.out);
+  for (std::string line; std::getline(log, line);)
+    EXPECT_TRUE(nlohmann::json::accept(line)) << line;
+  const CommandResult text = draftproof(
+      {"check", kProperty, "--subject", "reference", "--battery", "smoke", "--color", "always"});
+  EXPECT_THAT(text.out, HasSubstr("\x1b["));
+  EXPECT_THAT(lines.out, testing::Not(HasSubstr("\x1b[")));
+}
+
+TEST(CheckCommand, MarksTheJobsPageAndItsSummary) {
+  const TemporaryFolder folder;
+  const CommandResult result = draftproof(
+      {"check", kProperty, "--subject", kMutant, "--battery", "smoke", "--report", "github"},
+      {"", {"GITHUB_STEP_SUMMARY=" + folder.path() + "/summary.md"}, 0});
+  EXPECT_THAT(result.out, HasSubstr("::error title=draftproof nothing_outside_the_support::"));
+  EXPECT_THAT(folder.read("summary.md"), HasSubstr("| VIOLATED |"));
+}
+
+TEST(CheckCommand, WarnsAndGoesOnWhenReportsCannotBeKept) {
+  const TemporaryFolder folder;
+  folder.write("file", "");
+  const CommandResult result = draftproof({"check", kProperty, "--subject", kMutant, "--battery",
+                                           "smoke", "--report-dir", folder.path() + "/file"});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err, HasSubstr("warning: "));
+  EXPECT_THAT(result.out, HasSubstr("VIOLATED"));
+}
+
+TEST(Demo, ShowsALawAViolationACertificateAndWhatToDoNext) {
+  const CommandResult result = draftproof({});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("exactly 0: lossless"));
+  EXPECT_THAT(result.out, HasSubstr("VIOLATED"));
+  EXPECT_THAT(result.out, HasSubstr("\nReplay     draftproof replay "));
+  EXPECT_THAT(result.out, HasSubstr("TV <= "));
+  EXPECT_THAT(result.out, HasSubstr("I wrote a kernel      draftproof check"));
+}
+
+}  // namespace
+}  // namespace draftproof::tests

@@ -1,0 +1,115 @@
+// demo: what the tool is, in under a minute. One exact law; one broken verifier, refuted with its
+// least case; our kernel, certified on the same kind of case; three commands to go on with.
+#include <fmt/format.h>
+
+#include <ostream>
+
+#include "fixtures/mutants/catalog.h"
+#include "gpu/verifiers.h"
+#include "reference/error.h"
+#include "tools/draftproof/check_run.h"
+#include "tools/draftproof/commands/commands.h"
+#include "tools/draftproof/kernel_mutants.h"
+#include "tools/draftproof/law_case.h"
+#include "tools/draftproof/law_page.h"
+
+namespace draftproof::tools {
+namespace {
+
+constexpr const char* kLawProperty = "emitted_law_is_target_law";
+
+constexpr const char* kFurther =
+    "4. Three commands to go on with\n\n"
+    "   I wrote a kernel      draftproof check --subject kernels --battery smoke\n"
+    "   I maintain an engine  draftproof check --report junit,github --report-dir ci-report\n"
+    "   I want to understand  draftproof law --target .1,.6,.3 --draft .4,.3,.3 --length 2\n";
+
+struct Bug {
+  std::string statement;
+  std::string killed_by;
+};
+
+Bug bug_of(const std::string& name) {
+  if (const gpu::PtxPatch* patch = find_kernel_mutant(name)) {
+    return {patch->statement, patch->kills};
+  }
+  for (const auto& info : fixtures::mutants()) {
+    if (info.name != name) continue;
+    if (info.kind == fixtures::MutantKind::kControl) {
+      throw Error(ErrorKind::kInput,
+                  fmt::format("{} only looks lossy: no property refutes it; name a mutant (see: "
+                              "draftproof list mutants)",
+                              name),
+                  "--bug");
+    }
+    return {info.statement, info.killed_by};
+  }
+  throw Error(ErrorKind::kInput,
+              fmt::format("unknown mutant \"{}\"; see: draftproof list mutants", name), "--bug");
+}
+
+/// One property against one subject, with the smoke battery, printed like a check.
+ExitCode check_one(const std::string& property, const SubjectSettings& subject,
+                   const DemoSettings& demo, const Streams& streams) {
+  CheckSettings settings;
+  settings.battery = properties::Battery::kSmoke;
+  settings.reports = "none";
+  settings.report_dir = demo.report_dir;
+  settings.output = demo.output;
+  const SubjectChoice choice = choose_subject(subject);
+  properties::Settings property_settings;
+  property_settings.battery = settings.battery;
+  std::string arguments = " --subject " + choice.name;
+  if (settings.report_dir != CheckSettings{}.report_dir) {
+    arguments += " --report-dir " + settings.report_dir;
+  }
+  return run_and_report(plan_checks(choice, selected_properties({property}), property_settings),
+                        {choice.name, choice.device, arguments}, settings, streams);
+}
+
+ExitCode show_law(const Streams& streams) {
+  LawSettings settings;
+  settings.target = ".1,.3,.6";
+  settings.draft = ".7,.2,.1";
+  const LawResult result = law_result(law_case(settings), "chain");
+  streams.out << "1. One exact law: draftproof law --target .1,.3,.6 --draft .7,.2,.1\n\n"
+              << law_page(result) << "\n"
+              << std::flush;
+  return result.distance == 0 ? ExitCode::kUpheld : ExitCode::kViolated;
+}
+
+}  // namespace
+
+ExitCode demo(const DemoSettings& settings, const Streams& streams) {
+  const Bug bug = bug_of(settings.bug);
+  const ExitCode law_code = show_law(streams);
+
+  streams.out << fmt::format("2. A broken verifier is refuted: {}\n   {}\n\n", settings.bug,
+                             bug.statement)
+              << std::flush;
+  SubjectSettings mutant;
+  mutant.subject = "mutant:" + settings.bug;
+  const ExitCode mutant_code = check_one(bug.killed_by, mutant, settings, streams);
+
+  SubjectSettings kernel;
+  kernel.rule = "chain";
+  const bool has_kernels = gpu::kernels_are_embedded();
+  kernel.subject = has_kernels ? "kernels" : "reference";
+  streams.out << (has_kernels
+                      ? "\n3. Our CUDA kernel, as compiled, certified on the emulated device\n\n"
+                      : "\n3. No kernel is embedded in this build, so the reference on the CPU is "
+                        "certified\n   instead; put nvcc 13.0 on PATH and build again to see the "
+                        "kernel\n\n")
+              << std::flush;
+  const ExitCode kernel_code = check_one(kLawProperty, kernel, settings, streams);
+  if (mutant_code == ExitCode::kInterrupted || kernel_code == ExitCode::kInterrupted) {
+    return ExitCode::kInterrupted;
+  }
+  streams.out << "\n" << kFurther;
+
+  DRAFTPROOF_CHECK(law_code == ExitCode::kUpheld, "the law of the tiny case is not the target's");
+  DRAFTPROOF_CHECK(mutant_code == ExitCode::kViolated, settings.bug + " was not refuted");
+  return kernel_code;
+}
+
+}  // namespace draftproof::tools

@@ -1,0 +1,34 @@
+#include "tools/draftproof/kernel_mutants.h"
+
+#include <algorithm>
+
+#include "tools/draftproof/embedded_patches.h"
+
+namespace draftproof::tools {
+
+const std::vector<gpu::PtxPatch>& kernel_mutants() {
+  static const std::vector<gpu::PtxPatch> list = [] {
+    std::vector<gpu::PtxPatch> patches;
+    for (const EmbeddedPatch& embedded : embedded_patches()) {
+      patches.push_back(gpu::parse_ptx_patch(embedded.text, embedded.file_name));
+    }
+    return patches;
+  }();
+  return list;
+}
+
+const gpu::PtxPatch* find_kernel_mutant(std::string_view name) {
+  for (const gpu::PtxPatch& patch : kernel_mutants()) {
+    if (patch.name == name) return &patch;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> rules_of(const gpu::PtxPatch& patch) {
+  const auto& rules = gpu::kernel_rules();
+  const bool is_rule = std::find(rules.begin(), rules.end(), patch.module) != rules.end();
+  // A module that is no rule of its own (shaping) comes before every rule.
+  return is_rule ? std::vector{patch.module} : rules;
+}
+
+}  // namespace draftproof::tools
