@@ -19,13 +19,6 @@ namespace {
 
 constexpr int kDepthMax = 64;
 
-std::int64_t checked(bool overflow, std::int64_t value, const std::string& text,
-                     const std::string& place) {
-  if (overflow)
-    throw Error(ErrorKind::kInput, "expression '" + text + "' overflows 64 bits", place);
-  return value;
-}
-
 }  // namespace
 
 struct CardExpression::Node {
@@ -219,21 +212,19 @@ class Evaluation {
 
   std::int64_t arithmetic(char operation, std::int64_t left, std::int64_t right) const {
     std::int64_t result = 0;
-    switch (operation) {
-      case '+':
-        return checked(__builtin_add_overflow(left, right, &result), result, text_, place_);
-      case '-':
-        return checked(__builtin_sub_overflow(left, right, &result), result, text_, place_);
-      case '*':
-        return checked(__builtin_mul_overflow(left, right, &result), result, text_, place_);
-      default:
-        break;
+    bool overflows = false;
+    if (operation == '+') overflows = __builtin_add_overflow(left, right, &result);
+    if (operation == '-') overflows = __builtin_sub_overflow(left, right, &result);
+    if (operation == '*') overflows = __builtin_mul_overflow(left, right, &result);
+    if (operation == '/' || operation == '%') {
+      if (right == 0)
+        throw Error(ErrorKind::kInput, "expression '" + text_ + "' divides by zero", place_);
+      overflows = left == std::numeric_limits<std::int64_t>::min() && right == -1;
+      if (!overflows) result = operation == '/' ? left / right : left % right;
     }
-    DRAFTPROOF_CHECK(operation == '/' || operation == '%', std::string(1, operation));
-    if (right == 0)
-      throw Error(ErrorKind::kInput, "expression '" + text_ + "' divides by zero", place_);
-    checked(left == std::numeric_limits<std::int64_t>::min() && right == -1, 0, text_, place_);
-    return operation == '/' ? left / right : left % right;
+    if (overflows)
+      throw Error(ErrorKind::kInput, "expression '" + text_ + "' overflows 64 bits", place_);
+    return result;
   }
 
   const Names& names_;

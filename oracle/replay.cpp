@@ -210,6 +210,11 @@ void judge_counters(const Replay& run, const ReplayRule& rule, const ReplayAnswe
                                   "each recounted with its own coin"});
 }
 
+void count_coin(float coin, ReplayJudgement& judgement) {
+  judgement.largest_coins += coin == 1.0f ? 1 : 0;
+  judgement.smallest_coins += coin < 0x1p-24f ? 1 : 0;
+}
+
 /// Counts the decisions on the way to `match`.
 void count_decisions(const Replay& run, const ReplayRule& rule, const ReplayAnswer& answer,
                      const Match& match, int exact_accepted, ReplayJudgement& judgement) {
@@ -217,7 +222,9 @@ void count_decisions(const Replay& run, const ReplayRule& rule, const ReplayAnsw
     const Acceptance decision = run.acceptance(i, accept_draw(rule, i));
     ++judgement.accepts;
     judgement.near += decision.is_near ? 1 : 0;
+    count_coin(run.coin(accept_draw(rule, i)), judgement);
   }
+  count_coin(run.coin(final_draw(rule, run.draft_count(), match.accepted)), judgement);
   judgement.decisions = judgement.accepts;
   judgement.near_moved += match.accepted != exact_accepted ? 1 : 0;
   if (match.band.may_vanish) {

@@ -66,12 +66,14 @@ struct ReplayFinding {
 };
 
 struct ReplayJudgement {
-  std::uint64_t decisions = 0;   ///< acceptances and picks that were compared
-  std::uint64_t accepts = 0;     ///< acceptances among them
-  std::uint64_t near = 0;        ///< inside the band of their breakpoint
-  std::uint64_t near_moved = 0;  ///< of these, where the answer is not the exact one
-  std::uint64_t undefined = 0;   ///< picks from no mass at all: the rule says nothing
-  int candidates_max = 0;        ///< most tokens that one band left open
+  std::uint64_t decisions = 0;       ///< acceptances and picks that were compared
+  std::uint64_t accepts = 0;         ///< acceptances among them
+  std::uint64_t near = 0;            ///< inside the band of their breakpoint
+  std::uint64_t near_moved = 0;      ///< of these, where the answer is not the exact one
+  std::uint64_t undefined = 0;       ///< picks from no mass at all: the rule says nothing
+  std::uint64_t largest_coins = 0;   ///< decisions at the coin 1
+  std::uint64_t smallest_coins = 0;  ///< decisions at a coin below 2^-24
+  int candidates_max = 0;            ///< most tokens that one band left open
   std::vector<ReplayFinding> findings;
 };
 

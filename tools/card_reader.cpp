@@ -155,6 +155,16 @@ T one_of(const Table& table, std::string_view key, const std::string& word,
   table.wrong(table.need(key), key, "one of: " + list + "; it is '" + word + "'");
 }
 
+std::string one_of_texts(const Table& table, std::string_view key, const std::string& word,
+                         std::initializer_list<std::string_view> known) {
+  std::string list;
+  for (const std::string_view each : known) {
+    if (each == word) return word;
+    list += (list.empty() ? "" : ", ") + std::string(each);
+  }
+  table.wrong(table.need(key), key, "one of: " + list + "; it is '" + word + "'");
+}
+
 void read_init(const Table& table, gpu::CardParameter& parameter) {
   const std::string init = table.text_or("init", "poison");
   static const std::regex call(R"(^(fill|cumsum)\((.*)\)$)");
@@ -243,8 +253,7 @@ void read_head(const Table& root, gpu::KernelCard& card) {
     head.wrong(head.need("version"), "version", std::to_string(kVersion));
   card.name = head.text("name");
   card.source = head.text("source");
-  card.algorithm =
-      one_of<const char*>(head, "algorithm", head.text("algorithm"), {{"chain", "chain"}});
+  card.algorithm = one_of_texts(head, "algorithm", head.text("algorithm"), {"chain"});
   card.dims = head.texts("dims");
   card.constraints = head.expressions("constraints");
   const Table build = root.table("build");
@@ -256,12 +265,20 @@ void read_head(const Table& root, gpu::KernelCard& card) {
 void read_rule(const Table& root, gpu::KernelCard& card) {
   const Table rng = root.table("rng");
   rng.allow_only({"kind", "order"});
-  card.rng_kind = rng.text("kind");
+  card.rng_kind = one_of_texts(rng, "kind", rng.text("kind"), {"curand_philox4_32_10"});
   card.rng_order = rng.texts("order");
+  for (const std::string& step : card.rng_order)
+    one_of_texts(rng, "order", step, {"accept", "recount", "final"});
+  if (card.rng_order.size() < 2 || card.rng_order.front() != "accept" ||
+      card.rng_order.back() != "final")
+    rng.wrong(rng.need("order"), "order", "a list from \"accept\" to \"final\"");
   const Table decision = root.table("decision");
   decision.allow_only({"accept", "pick", "tile"});
-  card.accept_rule = decision.text("accept");
-  card.pick_rule = decision.text("pick");
+  card.accept_rule = one_of_texts(decision, "accept", decision.text("accept"),
+                                  {"coin * draft < target", "coin * draft <= target"});
+  card.pick_rule =
+      one_of_texts(decision, "pick", decision.text("pick"),
+                   {"first cumulative > coin * total", "first cumulative >= coin * total"});
   card.tile = decision.expression_if("tile");
   const Table rounding = root.table("rounding");
   rounding.allow_only({"threshold_depth", "cumulative_depth", "subnormals"});
