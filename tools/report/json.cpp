@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "tools/report/checklist.h"
+
 namespace draftproof::tools::report {
 namespace {
 
@@ -154,6 +156,11 @@ std::string json_of(const Run& run) {
   for (const CheckResult& check : run.checks) document["checks"].push_back(json_of(check));
   document["checks_not_run"] =
       run.started.check_count > run.checks.size() ? run.started.check_count - run.checks.size() : 0;
+  document["checklist"] = Json::array();
+  for (const ChecklistPoint& point : checklist()) {
+    document["checklist"].push_back(
+        {{"id", point.id}, {"question", point.question}, {"answer", answer_of(point, run)}});
+  }
   document["not_applicable"] = Json::array();
   for (const CheckExempted& exempted : run.exempted) {
     document["not_applicable"].push_back({{"id", exempted.id}, {"reason", exempted.reason}});

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "oracle/explain.h"
+#include "tools/report/checklist.h"
 #include "tools/report/summary.h"
 
 namespace draftproof::tools::report {
@@ -18,8 +21,9 @@ std::string markdown_of(const Run& run) {
   if (!refuted.empty()) out += "**" + refuted + "**\n\n";
   if (const CheckResult* check = first_witness(run)) {
     for (const auto& [label, text] : argument_of(*check->verdict.witness)) {
-      const bool is_command = label == "Replay";
-      out += fmt::format("- **{}** {}\n", label, is_command ? "`" + text + "`" : text);
+      std::string line = text;
+      std::replace(line.begin(), line.end(), '\n', ' ');
+      out += fmt::format("- **{}** {}\n", label, label == "Replay" ? "`" + line + "`" : line);
     }
     for (const auto& observation : check->verdict.observations) {
       out += "- **Seen** " + oracle::describe(observation) + "\n";
@@ -27,7 +31,11 @@ std::string markdown_of(const Run& run) {
     out += "\n";
   }
   for (const std::string& remark : remarks_of(run)) out += "> " + remark + "\n>\n";
-  return out + "\n" + closing_line(run) + "\n";
+  out += "\n" + closing_line(run) + "\n\n<details><summary>Reviewer's checklist</summary>\n\n";
+  Table table({{"a reviewer asks whether"}, {"answer"}});
+  for (const ChecklistPoint& point : checklist())
+    table.add({point.question, answer_of(point, run)});
+  return out + table.markdown() + "\n</details>\n";
 }
 
 }  // namespace draftproof::tools::report

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "oracle/explain.h"
+#include "tools/report/checklist.h"
 #include "tools/report/summary.h"
 
 namespace draftproof::tools::report {
@@ -44,6 +45,13 @@ std::string cells_of(const Run& run) {
     out += table.text() + "\n";
   }
   return out;
+}
+
+std::string checklist_of(const Run& run) {
+  Table table({{"a reviewer asks whether"}, {"answer"}});
+  for (const ChecklistPoint& point : checklist())
+    table.add({point.question, answer_of(point, run)});
+  return table.text() + "\n";
 }
 
 std::string observations_of(const oracle::Verdict& verdict) {
@@ -94,7 +102,7 @@ std::string text_of(const Run& run, const TextStyle& style) {
       out += "\n";
     }
   }
-  if (style.verbosity > 0) out += cells_of(run);
+  if (style.verbosity > 0) out += cells_of(run) + checklist_of(run);
   const std::string refuted = refutation_line(run);
   if (!refuted.empty()) out += refuted + "\n\n";
   out += witnesses_of(run);

@@ -17,6 +17,7 @@
 #include "reference/law/rule.h"
 #include "tools/draftproof/commands/commands.h"
 #include "tools/draftproof/kernel_mutants.h"
+#include "tools/report/checklist.h"
 #include "tools/report/table.h"
 
 namespace draftproof::tools {
@@ -152,10 +153,64 @@ Entries presets_list() {
   return entries;
 }
 
+/// Families whose words are matched one by one, each with a member that shows its shape.
+const std::vector<std::pair<std::string, std::string>>& matched_families() {
+  static const std::vector<std::pair<std::string, std::string>> list = {
+      {"ld", "ld.global.v4.f32"},
+      {"st", "st.shared.u32"},
+      {"atom", "atom.global.add.u32"},
+      {"red", "red.global.add.u32"},
+      {"cp.async", "cp.async.ca.shared.global"},
+      {"bra", "bra.uni"},
+      {"brx", "brx.idx"},
+      {"call", "call.uni"},
+      {"ret", "ret"},
+      {"exit", "exit"},
+      {"bar", "bar.sync"},
+      {"barrier", "barrier.sync.aligned"},
+      {"membar", "membar.gl"},
+      {"fence", "fence.acq_rel.gpu"},
+      {"shfl", "shfl.sync.down.b32"},
+      {"vote", "vote.sync.ballot.b32"},
+      {"match", "match.any.sync.b32"},
+      {"redux", "redux.sync.add.s32"},
+      {"activemask", "activemask.b32"},
+      {"elect", "elect.sync"},
+      {"nanosleep", "nanosleep.u32"},
+      {"trap", "trap"}};
+  return list;
+}
+
+Entries instructions_list() {
+  Entries entries;
+  for (const auto& [family, example] : matched_families()) {
+    if (!gpu::emulator::find_form(example)) continue;
+    entries.push_back({family, {{"kind", "matched word by word"}, {"example", example}}});
+  }
+  for (const auto& [form, unused] : gpu::emulator::compute_forms().all()) {
+    entries.push_back({form, {{"kind", "form"}, {"example", form}}});
+  }
+  std::sort(entries.begin(), entries.end(),
+            [](const Entry& a, const Entry& b) { return a.id < b.id; });
+  return entries;
+}
+
+Entries checklist_list() {
+  Entries entries;
+  for (const auto& point : report::checklist()) {
+    entries.push_back({point.id,
+                       {{"question", point.question},
+                        {"properties", fmt::format("{}", fmt::join(point.properties, ", "))}}});
+  }
+  return entries;
+}
+
 const std::vector<std::pair<std::string, std::function<Entries()>>>& catalogs() {
   static const std::vector<std::pair<std::string, std::function<Entries()>>> list = {
-      {"properties", properties_list}, {"claims", claims_list},   {"rules", rules_list},
-      {"mutants", mutants_list},       {"kernels", kernels_list}, {"presets", presets_list},
+      {"properties", properties_list}, {"claims", claims_list},
+      {"rules", rules_list},           {"mutants", mutants_list},
+      {"kernels", kernels_list},       {"instructions", instructions_list},
+      {"checklist", checklist_list},   {"presets", presets_list},
   };
   return list;
 }

@@ -1,0 +1,114 @@
+// Published schemas. Goal: what is written conforms, and a schema that accepts anything would fail
+// here.
+#include "tests/tools/schema.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/tools/sample_run.h"
+#include "tools/draftproof/law_case.h"
+#include "tools/draftproof/law_page.h"
+#include "tools/report/json.h"
+
+namespace draftproof::tests {
+namespace {
+
+std::string output_of(const std::string& command) {
+  std::string out;
+  FILE* pipe = ::popen(command.c_str(), "r");
+  if (pipe == nullptr) return "cannot start python3";
+  std::array<char, 4096> buffer;
+  for (std::size_t got; (got = std::fread(buffer.data(), 1, buffer.size(), pipe)) > 0;) {
+    out.append(buffer.data(), got);
+  }
+  const int status = ::pclose(pipe);
+  return status == 0 ? out : out + "python3 failed";
+}
+
+}  // namespace
+
+bool can_validate() { return std::system("python3 -c 'import jsonschema' 2>/dev/null") == 0; }
+
+std::string schema_complaint(const std::string& name, const std::string& json) {
+  const std::string file = (std::filesystem::temp_directory_path() /
+                            ("draftproof-schema-" + std::to_string(::getpid()) + ".json"))
+                               .string();
+  std::ofstream(file) << json;
+  const std::string script =
+      "import json,sys,jsonschema\n"
+      "schema=json.load(open(sys.argv[1]))\n"
+      "jsonschema.Draft202012Validator.check_schema(schema)\n"
+      "errors=list(jsonschema.Draft202012Validator(schema).iter_errors(json.load(open(sys.argv[2]))"
+      "))\n"
+      "print(errors[0].message[:300] if errors else '',end='')\n";
+  const std::string complaint =
+      output_of("python3 -c \"" + script + "\" " DRAFTPROOF_SOURCE_DIR "/tools/schema/" + name +
+                " " + file + " 2>&1");
+  std::filesystem::remove(file);
+  return complaint;
+}
+
+namespace {
+
+class Schema : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!can_validate()) GTEST_SKIP() << "python3-jsonschema is not installed";
+  }
+};
+
+TEST_F(Schema, OfTheReportHoldsForARunWithEveryKindOfCheck) {
+  EXPECT_EQ(schema_complaint("report.schema.json", tools::report::json_of(sample_run())), "");
+}
+
+TEST_F(Schema, OfTheReportRefusesAViolationWithoutAWitness) {
+  auto report = nlohmann::json::parse(tools::report::json_of(sample_run()));
+  report["checks"][1]["witness"] = nullptr;
+  EXPECT_NE(schema_complaint("report.schema.json", report.dump()), "");
+}
+
+TEST_F(Schema, OfTheReportRefusesMissingAndUnknownFields) {
+  auto report = nlohmann::json::parse(tools::report::json_of(sample_run()));
+  auto missing = report;
+  missing["checks"][0].erase("smallest_visible_effect");
+  EXPECT_THAT(schema_complaint("report.schema.json", missing.dump()),
+              testing::HasSubstr("smallest_visible_effect"));
+  report["surprise"] = 1;
+  EXPECT_THAT(schema_complaint("report.schema.json", report.dump()),
+              testing::HasSubstr("surprise"));
+}
+
+TEST_F(Schema, OfEventsHoldsForEveryEvent) {
+  const auto run = sample_run();
+  std::vector<tools::report::Event> events = {
+      run.started, run.exempted[0], tools::report::CheckStarted{0, "a/chain"},
+      tools::report::Warning{"a cause; a remedy"}, run.finished};
+  for (const auto& check : run.checks) events.push_back(tools::report::CheckFinished{0, check});
+  for (const auto& event : events) {
+    EXPECT_EQ(schema_complaint("event.schema.json", tools::report::json_line_of(event)), "");
+  }
+  EXPECT_NE(schema_complaint("event.schema.json", R"({"event":"run-started"})"), "");
+}
+
+TEST_F(Schema, OfLawsHoldsWithAndWithoutADraft) {
+  tools::LawSettings settings;
+  settings.target = ".1,.3,.6";
+  settings.draft = ".7,.2,.1";
+  for (const int length : {0, 1, 2}) {
+    settings.length = length;
+    const auto result = tools::law_result(tools::law_case(settings), "chain");
+    EXPECT_EQ(schema_complaint("law.schema.json", tools::law_json(result)), "");
+  }
+  EXPECT_NE(schema_complaint("law.schema.json", R"({"schema_version":"draftproof/law/1"})"), "");
+}
+
+}  // namespace
+}  // namespace draftproof::tests

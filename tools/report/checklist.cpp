@@ -1,0 +1,60 @@
+#include "tools/report/checklist.h"
+
+#include <algorithm>
+
+namespace draftproof::tools::report {
+
+const std::vector<ChecklistPoint>& checklist() {
+  static const std::string law = "emitted_law_is_target_law";
+  static const std::vector<ChecklistPoint> points = {
+      {"vocabulary-compatible", "draft and target agree on what a token id means", {}},
+      {"draft-law-kept",
+       "the law the draft was drawn from is the one it is judged by",
+       {law, "kernel_equals_reference"}},
+      {"acceptance-ratio",
+       "a drafted token is kept with probability min(1, target/draft)",
+       {law, "target_at_least_draft_is_accepted", "identity_draft_accepts_all"}},
+      {"residual",
+       "a rejection draws from the normalised positive part of target - draft",
+       {law, "nothing_outside_the_support"}},
+      {"nothing-after-rejection",
+       "nothing after the first rejection is used",
+       {"nothing_after_the_first_rejection_matters"}},
+      {"bonus",
+       "a draft that is kept whole is followed by one more token of the target",
+       {"emitted_is_accepted_plus_one", law}},
+      {"law-or-string",
+       "preserving the law and repeating a seed's string are told apart",
+       {"batch_order_does_not_matter", "schedule_does_not_matter"}},
+      {"rate-or-length", "acceptance rate and accepted length are told apart", {}},
+      {"latencies", "draft, verify, accept and rollback times are measured", {}},
+      {"draft-length", "the draft length is chosen per workload", {}},
+      {"draft-memory", "the draft's memory is counted", {}},
+      {"verify-budget", "verified tokens are budgeted", {}},
+      {"temporary-kv", "temporary KV is committed or rolled back", {}},
+      {"draft-context", "recovered and bonus tokens reach the draft's context", {}},
+      {"rollback", "grammar, end of sequence and stops are rolled back", {}},
+      {"batch-and-context",
+       "large batches and long contexts are measured",
+       {"companions_do_not_matter", "padding_does_not_matter"}},
+      {"short-outputs", "speculation is switched off where outputs are short", {}},
+      {"acceptance-per-task", "acceptance is known per task, language and temperature", {}},
+      {"parity-and-law", "greedy parity and the sampling law both hold", {"greedy_limits", law}},
+      {"goodput", "goodput is better than without speculation", {}},
+  };
+  return points;
+}
+
+std::string answer_of(const ChecklistPoint& point, const Run& run) {
+  std::vector<oracle::Verdict> verdicts;
+  for (const CheckResult& check : run.checks) {
+    const auto& ids = point.properties;
+    if (std::find(ids.begin(), ids.end(), check.verdict.property) != ids.end()) {
+      verdicts.push_back(check.verdict);
+    }
+  }
+  if (verdicts.empty()) return "not exercised";
+  return std::string(oracle::to_string(oracle::merged(verdicts)));
+}
+
+}  // namespace draftproof::tools::report

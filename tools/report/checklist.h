@@ -1,0 +1,24 @@
+// Checklist: what a reviewer of a speculative decoder asks, and what a run has to say to each
+// point. A point that no check touched is "not exercised", which is never an answer.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tools/report/report.h"
+
+namespace draftproof::tools::report {
+
+struct ChecklistPoint {
+  std::string id;
+  std::string question;
+  std::vector<std::string> properties;  ///< ids of those that speak to it; empty: none does yet
+};
+
+/// In the order in which a reviewer goes through them.
+const std::vector<ChecklistPoint>& checklist();
+
+/// "upheld", "violated", "inconclusive" or "not exercised".
+std::string answer_of(const ChecklistPoint& point, const Run& run);
+
+}  // namespace draftproof::tools::report
