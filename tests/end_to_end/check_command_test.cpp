@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "tests/end_to_end/command.h"
+#include "tests/tools/schema.h"
 
 namespace draftproof::tests {
 namespace {
@@ -66,6 +67,9 @@ TEST(CheckCommand, WritesItsFilesWholeAndPointsLatestAtThem) {
                   "json,junit,jsonl,md", "--report-dir", folder.path()});
   EXPECT_EQ(result.exit_code, 1) << result.err;
   const auto report = nlohmann::json::parse(folder.read("latest/report.json"));
+  if (can_validate()) {
+    EXPECT_EQ(schema_complaint("report.schema.json", report.dump()), "");
+  }
   EXPECT_EQ(report["verdict"], "violated");
   EXPECT_EQ(report["exit_code"], 1);
   EXPECT_TRUE(report["checks"][0]["witness"]["case"].is_object());

@@ -104,9 +104,12 @@ class Tally final : public report::Reporter {
     if (!finished->result.internal_error.empty()) has_internal_error_ = true;
   }
   ExitCode exit_code(const CheckSettings& settings, bool is_interrupted) const {
-    if (has_internal_error_) return ExitCode::kInternalError;
     if (is_interrupted) return ExitCode::kInterrupted;
-    return exit_code_of(oracle::merged(verdicts_), settings.allows_inconclusive);
+    const oracle::VerdictKind verdict = oracle::merged(verdicts_);
+    if (verdict != oracle::VerdictKind::kViolated && has_internal_error_) {
+      return ExitCode::kInternalError;
+    }
+    return exit_code_of(verdict, settings.allows_inconclusive);
   }
 
  private:

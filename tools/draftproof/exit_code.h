@@ -9,8 +9,7 @@
 
 namespace draftproof::tools {
 
-/// A violation dominates "inconclusive"; an internal error dominates both, because the verdicts of
-/// a broken tool are worth nothing.
+/// A violation, which has a witness, dominates an internal error, which dominates "inconclusive".
 enum class ExitCode : int {
   kUpheld = 0,
   kViolated = 1,
