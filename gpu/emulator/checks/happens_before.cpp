@@ -102,18 +102,10 @@ void BlockClocks::meet_all() {
   }
 }
 
-void BlockClocks::meet(const std::vector<std::uint32_t>& arrived,
-                       const std::vector<std::uint32_t>& waited) {
-  KnowledgePointer all;
-  KnowledgePointer fenced;
-  for (const std::uint32_t warp : arrived) {
-    all = join(all, release(warp, true));
-    fenced = join(fenced, warps_[warp].fenced);
-  }
-  for (const std::uint32_t warp : waited) {
-    acquire(warp, all);
-    warps_[warp].fenced = join(warps_[warp].fenced, fenced);
-  }
+void BlockClocks::leave(std::uint32_t warp, const KnowledgePointer& released,
+                        const KnowledgePointer& fenced) {
+  acquire(warp, released);
+  warps_[warp].fenced = join(warps_[warp].fenced, fenced);
 }
 
 KnowledgePointer BlockClocks::release(std::uint32_t warp, bool reaches_other_blocks) {

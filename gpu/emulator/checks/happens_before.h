@@ -89,8 +89,9 @@ class BlockClocks {
 
   /// All warps of the block met: everything before is ordered before everything after.
   void meet_all();
-  /// The warps in `arrived` released, those in `waited` acquire all of it.
-  void meet(const std::vector<std::uint32_t>& arrived, const std::vector<std::uint32_t>& waited);
+  /// `warp` leaves a barrier of some warps: it acquires what those that arrived released, and may
+  /// publish what they had fenced.
+  void leave(std::uint32_t warp, const KnowledgePointer& released, const KnowledgePointer& fenced);
 
   /// Everything `warp` knows, its own accesses included; its clock moves on.
   KnowledgePointer release(std::uint32_t warp, bool reaches_other_blocks);

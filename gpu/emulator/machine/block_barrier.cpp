@@ -25,7 +25,9 @@ void open_barrier(Launch& launch, ThreadBlock& block, std::uint32_t number) {
   if (all_waited) {
     block.clocks.meet_all();
   } else {
-    block.clocks.meet(barrier.arrivals, barrier.waiters);
+    for (const std::uint32_t index : barrier.waiters) {
+      block.clocks.leave(index, barrier.released, barrier.fenced);
+    }
   }
   for (const std::uint32_t index : barrier.waiters) {
     Warp& warp = block.warps[index];
@@ -119,7 +121,11 @@ WarpExecution::Next WarpExecution::arrive(std::size_t index, const Instruction& 
   // With a count, a warp counts as a whole, whichever of its lanes still live.
   const bool is_whole_warp = mask == warp_.live && count != 0;
   barrier.arrived += is_whole_warp ? kLanes : static_cast<std::uint32_t>(std::popcount(mask));
-  barrier.arrivals.push_back(warp_.index);
+  if (count != 0) {
+    // A warp that only arrives runs on, so what it orders is what it had done by now.
+    barrier.released = join(barrier.released, block_.clocks.release(warp_.index, true));
+    barrier.fenced = join(barrier.fenced, block_.clocks.fenced(warp_.index));
+  }
   const bool reduces = in.kind == Kind::kBarrier && in.sources[2].present;
   if (reduces) {
     const LaneMask bits = frame_.predicate(in.sources[2]) & mask;

@@ -17,11 +17,12 @@ namespace draftproof::gpu::emulator {
 /// One of the 16 named barriers. PTX ISA, "bar": counts threads, in warps; threads that exited
 /// count where no thread count is given.
 struct Barrier {
-  std::uint32_t expected = 0;           ///< threads; 0: all of the block
-  std::uint32_t arrived = 0;            ///< threads
-  std::vector<std::uint32_t> arrivals;  ///< warps that arrived
-  std::vector<std::uint32_t> waiters;   ///< those of them that wait
-  Party first;                          ///< who arrived first, for messages
+  std::uint32_t expected = 0;          ///< threads; 0: all of the block
+  std::uint32_t arrived = 0;           ///< threads
+  std::vector<std::uint32_t> waiters;  ///< warps
+  KnowledgePointer released;           ///< with a count: what the warps knew when they arrived
+  KnowledgePointer fenced;             ///< and what they had fenced
+  Party first;                         ///< who arrived first, for messages
   std::uint32_t popc = 0;
   bool all = true, any = false, operands_valid = true;  ///< bar.red
   bool is_open() const { return arrived != 0; }

@@ -97,6 +97,7 @@ std::uint64_t WarpExecution::run_strand(std::size_t index, std::uint64_t budget)
       ++pc;
       if (warp_.gave_way) {
         warp_.strands[index].pc = pc;
+        warp_.last_pc = pc;
         break;
       }
     }
