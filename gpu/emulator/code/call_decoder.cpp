@@ -33,8 +33,8 @@ void EntryDecoder::bind_call(const ParsedStatement& statement, Instruction instr
   }
   const ParsedFunction* function = symbols_.find_function(name);
   if (function == nullptr || scopes_.find(name)) {
-    if (scopes_.find(name)) fail("the indirect call through " + std::string(name) +
-                                 " is not implemented");
+    if (scopes_.find(name))
+      fail("the indirect call through " + std::string(name) + " is not implemented");
     fail("the function " + std::string(name) + " is not defined");
   }
   if (at != statement.count) fail("a call of a function takes no prototype");

@@ -107,8 +107,8 @@ std::vector<MissingForm> missing_forms(std::string_view ptx, std::string_view fi
 
 void apply_relocations(DecodedModule& module) {
   for (const InitialAddress& address : module.initial_addresses) {
-    const std::uint64_t value = module.variables[address.target].address +
-                                static_cast<std::uint64_t>(address.addend);
+    const std::uint64_t value =
+        module.variables[address.target].address + static_cast<std::uint64_t>(address.addend);
     std::memcpy(module.variables[address.variable].initial.data() + address.offset, &value,
                 sizeof(value));
   }

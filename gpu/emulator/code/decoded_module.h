@@ -27,8 +27,8 @@ struct DecodedModule {
   int address_size = 64;
   std::vector<Variable> variables;  ///< .global and .const; the machine fills the addresses
   std::vector<InitialAddress> initial_addresses;
-  std::vector<Program> programs;    ///< in the order of the text
-  std::vector<EntryInfo> entries;   ///< of every entry, also of those that were not decoded
+  std::vector<Program> programs;   ///< in the order of the text
+  std::vector<EntryInfo> entries;  ///< of every entry, also of those that were not decoded
   std::vector<std::string> forms;
   std::vector<std::string> source_files;  ///< by .file number
   std::vector<std::string> warnings;

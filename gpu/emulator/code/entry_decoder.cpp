@@ -209,8 +209,8 @@ void EntryDecoder::declare(const ParsedVariable& variable) {
       break;
     }
     case ParsedSpace::kShared: {
-      const auto [found, is_fresh] = shared_numbers_.emplace(
-          &variable, static_cast<std::uint32_t>(shared_.size()));
+      const auto [found, is_fresh] =
+          shared_numbers_.emplace(&variable, static_cast<std::uint32_t>(shared_.size()));
       if (is_fresh) shared_.push_back({&variable, 0});
       Symbol symbol{Symbol::Place::kShared, found->second, 0, variable.bytes(), Space::kShared};
       is_first = scopes_.declare_symbol(variable.name, symbol);
@@ -236,18 +236,30 @@ void EntryDecoder::instruction(const ParsedStatement& statement) {
     instruction.guard = predicate(statement.guard, statement.guard_is_negated);
   }
   switch (form->binding) {
-    case Binding::kPlain: return bind_plain(statement, std::move(instruction), *form);
-    case Binding::kMove: return bind_move(statement, std::move(instruction), *form);
-    case Binding::kConvert: return bind_convert(statement, std::move(instruction), *form);
-    case Binding::kLoad: return bind_load(statement, std::move(instruction));
-    case Binding::kStore: return bind_store(statement, std::move(instruction));
-    case Binding::kAtomic: return bind_atomic(statement, std::move(instruction), true);
-    case Binding::kReduction: return bind_atomic(statement, std::move(instruction), false);
-    case Binding::kCopyAsync: return bind_copy_async(statement, std::move(instruction));
-    case Binding::kBranch: return branch(statement, std::move(instruction));
-    case Binding::kIndexedBranch: return indexed_branch(statement, std::move(instruction));
-    case Binding::kCall: return bind_call(statement, std::move(instruction));
-    case Binding::kBarrier: return bind_barrier(statement, std::move(instruction), *form);
+    case Binding::kPlain:
+      return bind_plain(statement, std::move(instruction), *form);
+    case Binding::kMove:
+      return bind_move(statement, std::move(instruction), *form);
+    case Binding::kConvert:
+      return bind_convert(statement, std::move(instruction), *form);
+    case Binding::kLoad:
+      return bind_load(statement, std::move(instruction));
+    case Binding::kStore:
+      return bind_store(statement, std::move(instruction));
+    case Binding::kAtomic:
+      return bind_atomic(statement, std::move(instruction), true);
+    case Binding::kReduction:
+      return bind_atomic(statement, std::move(instruction), false);
+    case Binding::kCopyAsync:
+      return bind_copy_async(statement, std::move(instruction));
+    case Binding::kBranch:
+      return branch(statement, std::move(instruction));
+    case Binding::kIndexedBranch:
+      return indexed_branch(statement, std::move(instruction));
+    case Binding::kCall:
+      return bind_call(statement, std::move(instruction));
+    case Binding::kBarrier:
+      return bind_barrier(statement, std::move(instruction), *form);
     case Binding::kReturn:
       check_count(statement, 0, 0);
       if (expansions_.size() > 1) {

@@ -10,23 +10,34 @@ namespace {
 
 const char* name_of(Space space) {
   switch (space) {
-    case Space::kGeneric: return "generic";
-    case Space::kGlobal: return ".global";
-    case Space::kShared: return ".shared";
-    case Space::kSharedCluster: return ".shared::cluster";
-    case Space::kLocal: return ".local";
-    case Space::kParam: return ".param";
-    case Space::kConst: return ".const";
+    case Space::kGeneric:
+      return "generic";
+    case Space::kGlobal:
+      return ".global";
+    case Space::kShared:
+      return ".shared";
+    case Space::kSharedCluster:
+      return ".shared::cluster";
+    case Space::kLocal:
+      return ".local";
+    case Space::kParam:
+      return ".param";
+    case Space::kConst:
+      return ".const";
   }
   return "";
 }
 
 std::uint64_t window_of(Space space) {
   switch (space) {
-    case Space::kShared: return kSharedWindow;
-    case Space::kLocal: return kLocalWindow;
-    case Space::kParam: return kParamWindow;
-    default: return 0;
+    case Space::kShared:
+      return kSharedWindow;
+    case Space::kLocal:
+      return kLocalWindow;
+    case Space::kParam:
+      return kParamWindow;
+    default:
+      return 0;
   }
 }
 
@@ -70,8 +81,8 @@ void EntryDecoder::bind_address(const ParsedOperand& operand, Instruction& instr
           {Relocation::Place::kImmediate, at, symbol.index, operand.value});
       break;
     case Symbol::Place::kShared:
-      shared_places_.push_back({false, at, 8, symbol.index,
-                                operand.value + static_cast<std::int64_t>(window)});
+      shared_places_.push_back(
+          {false, at, 8, symbol.index, operand.value + static_cast<std::int64_t>(window)});
       break;
     case Symbol::Place::kLocal:
       if (space == Space::kParam) space = Space::kLocal;
@@ -102,9 +113,12 @@ std::vector<ParsedOperand> EntryDecoder::elements_of(const ParsedOperand& operan
 char EntryDecoder::element_letter(const Access& access) const {
   const bool is_float = access.type == ElementType::kFloat;
   switch (access.element_bytes) {
-    case 8: return is_float ? 'd' : 'q';
-    case 4: return is_float ? 'f' : 'w';
-    default: return 'h';
+    case 8:
+      return is_float ? 'd' : 'q';
+    case 4:
+      return is_float ? 'f' : 'w';
+    default:
+      return 'h';
   }
 }
 
@@ -195,8 +209,7 @@ void EntryDecoder::bind_copy_async(const ParsedStatement& statement, Instruction
     if (source_address.value != 0) {
       Instruction add = compute("add.s64", instruction);
       add.sources[0] = instruction.sources[0];
-      add.sources[1] =
-          constants_.intern(static_cast<std::uint64_t>(source_address.value), 8);
+      add.sources[1] = constants_.intern(static_cast<std::uint64_t>(source_address.value), 8);
       add.destinations[0] = instruction.sources[0] = temporary(8);
       emit(std::move(add));
     }

@@ -114,8 +114,7 @@ void EntryDecoder::pack(const ParsedStatement& statement, Instruction instructio
   }
 }
 
-void EntryDecoder::unpack(const ParsedStatement& statement, Instruction instruction,
-                          char letter) {
+void EntryDecoder::unpack(const ParsedStatement& statement, Instruction instruction, char letter) {
   const ParsedBody& body = *expansions_.back()->body;
   const ParsedOperand& group = body.operands[statement.first];
   if (letter == 'd') letter = 'q';

@@ -12,10 +12,13 @@ namespace {
 std::uint8_t bytes_of(char letter) {
   switch (letter) {
     case 'q':
-    case 'd': return 8;
+    case 'd':
+      return 8;
     case 'p':
-    case 'P': return 0;
-    default: return 4;
+    case 'P':
+      return 0;
+    default:
+      return 4;
   }
 }
 
@@ -24,24 +27,32 @@ std::uint8_t bytes_of(char letter) {
 std::uint8_t declared_bytes_of(char letter) {
   switch (letter) {
     case 'q':
-    case 'd': return 8;
+    case 'd':
+      return 8;
     case 'h':
-    case 'x': return 2;
+    case 'x':
+      return 2;
     case 'p':
-    case 'P': return 0;
-    default: return 4;
+    case 'P':
+      return 0;
+    default:
+      return 4;
   }
 }
 
 const char* description_of(char letter) {
   switch (letter) {
     case 'q':
-    case 'd': return "a 64-bit register";
+    case 'd':
+      return "a 64-bit register";
     case 'h':
-    case 'x': return "a 16-bit register";
+    case 'x':
+      return "a 16-bit register";
     case 'p':
-    case 'P': return "a predicate";
-    default: return "a 32-bit register";
+    case 'P':
+      return "a predicate";
+    default:
+      return "a 32-bit register";
   }
 }
 
@@ -109,8 +120,7 @@ std::optional<Meaning> EntryDecoder::meaning_of(std::string_view name) {
     fail("registers at module scope (" + std::string(name) + ") are not implemented");
   }
   meaning.symbol.place = Symbol::Place::kModule;
-  meaning.symbol.space =
-      variable->space == ParsedSpace::kConst ? Space::kConst : Space::kGlobal;
+  meaning.symbol.space = variable->space == ParsedSpace::kConst ? Space::kConst : Space::kGlobal;
   meaning.symbol.index = symbols_.placed_index(name);
   return meaning;
 }
@@ -350,8 +360,8 @@ void EntryDecoder::bind_plain(const ParsedStatement& statement, Instruction inst
   const std::string_view name = statement.name;
   const Operand& a = instruction.sources[0];
   const Operand& b = instruction.sources[1];
-  const bool is_cancelling = name.substr(0, 5) == "xor.b" || name.substr(0, 5) == "sub.s" ||
-                             name.substr(0, 5) == "sub.u";
+  const bool is_cancelling =
+      name.substr(0, 5) == "xor.b" || name.substr(0, 5) == "sub.s" || name.substr(0, 5) == "sub.u";
   if (is_cancelling && a.present && b.present && a.area == 0 && b.area == 0 &&
       a.offset == b.offset && form.signature.size() == 4) {
     const Operand zero = constants_.intern(0, a.bytes);

@@ -1,7 +1,8 @@
 // Program: an entry of a PTX module, decoded for execution. The text (text/) becomes this once per
 // module; the machine (machine/) runs it; the compute instructions' functions come from isa/.
 //
-// Register file of one warp, structure of arrays so that one instruction is a few vector operations:
+// Register file of one warp, structure of arrays so that one instruction is a few vector
+// operations:
 //   8-, 16- and 32-bit registers  uint32_t[32]   (the upper bits of narrow values mean nothing)
 //   64-bit registers              uint64_t[32]
 //   predicates                    uint32_t       one bit a lane
@@ -43,9 +44,9 @@ struct Operand {
 
 /// The registers a handler works on.
 struct Frame {
-  std::array<std::byte*, 2> values;     ///< [area]; [1] is never written
-  std::array<LaneMask*, 2> validity;    ///< [area]; [1] is all ones
-  std::uint32_t approximation_seed = 0; ///< 0: approximate instructions round correctly
+  std::array<std::byte*, 2> values;      ///< [area]; [1] is never written
+  std::array<LaneMask*, 2> validity;     ///< [area]; [1] is all ones
+  std::uint32_t approximation_seed = 0;  ///< 0: approximate instructions round correctly
 
   template <class T>
   T* lanes(const Operand& operand) const {
@@ -56,9 +57,7 @@ struct Frame {
     const LaneMask bits = *lanes<LaneMask>(operand);
     return operand.negated ? ~bits : bits;
   }
-  LaneMask& valid(const Operand& operand) const {
-    return validity[operand.area][operand.validity];
-  }
+  LaneMask& valid(const Operand& operand) const { return validity[operand.area][operand.validity]; }
 };
 
 struct Instruction;
@@ -69,42 +68,75 @@ struct Instruction;
 using Handler = LaneMask (*)(const Instruction&, const Frame&, LaneMask active);
 
 enum class Kind : std::uint8_t {
-  kCompute,         ///< handler does it all: arithmetic, logic, moves, compares, conversions, cvta
-  kLoad,            ///< memory; also ld.param (space kParam) and ld.const
+  kCompute,  ///< handler does it all: arithmetic, logic, moves, compares, conversions, cvta
+  kLoad,     ///< memory; also ld.param (space kParam) and ld.const
   kStore,
-  kAtomic,          ///< atom: destination[0] receives the old value
-  kReduction,       ///< red
-  kBranch,          ///< target; guard decides the lanes
-  kIndexedBranch,   ///< brx.idx: sources[0] indexes branch_targets
-  kExit,            ///< exit, and ret in an entry
-  kBarrier,         ///< bar / barrier.sync|arrive|red: sources are the number, the count of
-                    ///< threads (absent: all) and, for red, the predicate
-  kWarpBarrier,     ///< bar.warp.sync: sources[0] is the mask
+  kAtomic,         ///< atom: destination[0] receives the old value
+  kReduction,      ///< red
+  kBranch,         ///< target; guard decides the lanes
+  kIndexedBranch,  ///< brx.idx: sources[0] indexes branch_targets
+  kExit,           ///< exit, and ret in an entry
+  kBarrier,        ///< bar / barrier.sync|arrive|red: sources are the number, the count of
+                   ///< threads (absent: all) and, for red, the predicate
+  kWarpBarrier,    ///< bar.warp.sync: sources[0] is the mask
   kShuffle,
   kVote,
-  kMatch,           ///< modifier 1: .all, whose predicate is destinations[1]
-  kRedux,           ///< access.type tells s32 from u32
+  kMatch,  ///< modifier 1: .all, whose predicate is destinations[1]
+  kRedux,  ///< access.type tells s32 from u32
   kActiveMask,
-  kElect,           ///< destinations: the leader's lane (may be absent) and the predicate
-  kFence,           ///< membar / fence: order and scope
-  kClock,           ///< mov from %clock, %clock64, %globaltimer
-  kSleep,           ///< nanosleep: give way to other warps
-  kTrap,            ///< trap, brkpt
-  kExternCall,      ///< vprintf, __assertfail: sources are the arguments
-  kCopyAsync,       ///< cp.async: address + immediate is the shared side, sources[0] the global
-                    ///< address, sources[1], if present, the bytes to read; modifier = bytes to write
+  kElect,       ///< destinations: the leader's lane (may be absent) and the predicate
+  kFence,       ///< membar / fence: order and scope
+  kClock,       ///< mov from %clock, %clock64, %globaltimer
+  kSleep,       ///< nanosleep: give way to other warps
+  kTrap,        ///< trap, brkpt
+  kExternCall,  ///< vprintf, __assertfail: sources are the arguments
+  kCopyAsync,   ///< cp.async: address + immediate is the shared side, sources[0] the global
+                ///< address, sources[1], if present, the bytes to read; modifier = bytes to write
   kCopyCommit,
-  kCopyWait,        ///< immediate = groups that may stay in flight; wait_all: 0
+  kCopyWait,  ///< immediate = groups that may stay in flight; wait_all: 0
   kClusterBarrier,
-  kNothing,         ///< prefetch, griddepcontrol, .pragma, discard: no visible effect
+  kNothing,  ///< prefetch, griddepcontrol, .pragma, discard: no visible effect
 };
 
-enum class Space : std::uint8_t { kGeneric, kGlobal, kShared, kSharedCluster, kLocal, kParam, kConst };
-enum class Order : std::uint8_t { kWeak, kVolatile, kRelaxed, kAcquire, kRelease, kAcquireRelease, kSequential };
+enum class Space : std::uint8_t {
+  kGeneric,
+  kGlobal,
+  kShared,
+  kSharedCluster,
+  kLocal,
+  kParam,
+  kConst
+};
+enum class Order : std::uint8_t {
+  kWeak,
+  kVolatile,
+  kRelaxed,
+  kAcquire,
+  kRelease,
+  kAcquireRelease,
+  kSequential
+};
 enum class Scope : std::uint8_t { kCta, kCluster, kGpu, kSystem };
-enum class ElementType : std::uint8_t { kBits, kUnsigned, kSigned, kFloat, kBfloat, kFloat16x2, kBfloat16x2 };
+enum class ElementType : std::uint8_t {
+  kBits,
+  kUnsigned,
+  kSigned,
+  kFloat,
+  kBfloat,
+  kFloat16x2,
+  kBfloat16x2
+};
 enum class AtomicOperation : std::uint8_t {
-  kAdd, kAnd, kOr, kXor, kExchange, kCompareAndSwap, kIncrement, kDecrement, kMin, kMax
+  kAdd,
+  kAnd,
+  kOr,
+  kXor,
+  kExchange,
+  kCompareAndSwap,
+  kIncrement,
+  kDecrement,
+  kMin,
+  kMax
 };
 
 /// What a memory instruction does. Address of lane l = base register's lane l (or 0 if absent)
@@ -134,16 +166,16 @@ enum class ExternFunction : std::uint8_t { kPrintf, kAssertFail };
 struct Instruction {
   Handler handler = nullptr;  ///< kCompute only
   Kind kind = Kind::kNothing;
-  Operand guard;                       ///< present: executes for lanes where the predicate holds
-  std::array<Operand, 4> destinations; ///< loads: elements; shfl, setp: [1] is the predicate
-  std::array<Operand, 6> sources;      ///< stores: [0..] elements; loads, stores: base is `address`
-  Operand address;                     ///< base register of a memory instruction
-  std::int64_t immediate = 0;          ///< address offset, or as the kind says
-  std::uint32_t target = 0;            ///< kBranch: index of the next instruction
+  Operand guard;                        ///< present: executes for lanes where the predicate holds
+  std::array<Operand, 4> destinations;  ///< loads: elements; shfl, setp: [1] is the predicate
+  std::array<Operand, 6> sources;  ///< stores: [0..] elements; loads, stores: base is `address`
+  Operand address;                 ///< base register of a memory instruction
+  std::int64_t immediate = 0;      ///< address offset, or as the kind says
+  std::uint32_t target = 0;        ///< kBranch: index of the next instruction
   std::vector<std::uint32_t> branch_targets;  ///< kIndexedBranch
-  std::uint32_t reconvergence = 0;     ///< branches: immediate post-dominator; size() when none
-  bool is_uniform = false;             ///< .uni
-  bool is_aligned = true;              ///< bar.sync / .aligned, against barrier.sync
+  std::uint32_t reconvergence = 0;  ///< branches: immediate post-dominator; size() when none
+  bool is_uniform = false;          ///< .uni
+  bool is_aligned = true;           ///< bar.sync / .aligned, against barrier.sync
   Access access;
   // Modifiers of the collectives, and a word of free use for handlers.
   ShuffleMode shuffle = ShuffleMode::kIndex;
@@ -154,17 +186,42 @@ struct Instruction {
   ExternFunction function = ExternFunction::kPrintf;
   std::uint64_t modifier = 0;
   // Where it stands.
-  std::uint32_t form = 0;         ///< index into Module forms: opcode with all suffixes
+  std::uint32_t form = 0;  ///< index into Module forms: opcode with all suffixes
   int ptx_line = 0;
-  int source_file = 0;            ///< .file number; 0: none
+  int source_file = 0;  ///< .file number; 0: none
   int source_line = 0;
 };
 
 enum class SpecialRegister : std::uint8_t {
-  kTidX, kTidY, kTidZ, kNtidX, kNtidY, kNtidZ, kCtaidX, kCtaidY, kCtaidZ,
-  kNctaidX, kNctaidY, kNctaidZ, kLaneId, kWarpId, kNwarpId, kLanemaskEq, kLanemaskLe,
-  kLanemaskLt, kLanemaskGe, kLanemaskGt, kSmId, kNsmId, kGridId, kDynamicSmemSize, kTotalSmemSize,
-  kClusterCtaRank, kClusterNctaRank, kEnvReg, kZero
+  kTidX,
+  kTidY,
+  kTidZ,
+  kNtidX,
+  kNtidY,
+  kNtidZ,
+  kCtaidX,
+  kCtaidY,
+  kCtaidZ,
+  kNctaidX,
+  kNctaidY,
+  kNctaidZ,
+  kLaneId,
+  kWarpId,
+  kNwarpId,
+  kLanemaskEq,
+  kLanemaskLe,
+  kLanemaskLt,
+  kLanemaskGe,
+  kLanemaskGt,
+  kSmId,
+  kNsmId,
+  kGridId,
+  kDynamicSmemSize,
+  kTotalSmemSize,
+  kClusterCtaRank,
+  kClusterNctaRank,
+  kEnvReg,
+  kZero
 };
 
 /// A special register that the program reads; the machine fills it when a warp starts.
@@ -180,8 +237,8 @@ struct Variable {
   Space space = Space::kGlobal;  ///< kGlobal, kConst, kShared, kLocal
   std::uint64_t bytes = 0;
   std::uint64_t alignment = 1;
-  std::uint64_t address = 0;     ///< kShared, kLocal: offset in the window; kGlobal, kConst: address
-  std::vector<std::byte> initial;///< empty: .global is zero, .shared and .local uninitialised
+  std::uint64_t address = 0;  ///< kShared, kLocal: offset in the window; kGlobal, kConst: address
+  std::vector<std::byte> initial;  ///< empty: .global is zero, .shared and .local uninitialised
 };
 
 /// A place that holds the address of a module-scope variable. Module::variables get their
@@ -202,14 +259,14 @@ struct Program {
   EntryInfo info;
   std::vector<Instruction> instructions;
   std::vector<SpecialOperand> specials;
-  std::vector<std::byte> constants;      ///< area 1
-  std::uint32_t constant_count = 0;      ///< validity words of area 1
-  std::uint32_t register_bytes = 0;      ///< area 0, after slot compaction; multiple of 128
-  std::uint32_t register_count = 0;      ///< validity words of area 0
-  std::vector<Variable> variables;       ///< shared and local of this entry, at their offsets
+  std::vector<std::byte> constants;  ///< area 1
+  std::uint32_t constant_count = 0;  ///< validity words of area 1
+  std::uint32_t register_bytes = 0;  ///< area 0, after slot compaction; multiple of 128
+  std::uint32_t register_count = 0;  ///< validity words of area 0
+  std::vector<Variable> variables;   ///< shared and local of this entry, at their offsets
   std::uint64_t static_shared_bytes = 0;
-  std::uint64_t shared_alignment = 16;   ///< dynamic shared starts at the next multiple of >= 16
-  std::uint64_t local_bytes = 0;         ///< a thread
+  std::uint64_t shared_alignment = 16;  ///< dynamic shared starts at the next multiple of >= 16
+  std::uint64_t local_bytes = 0;        ///< a thread
   std::vector<Relocation> relocations;
 };
 

@@ -18,8 +18,8 @@ namespace draftproof::gpu::emulator {
 struct Symbol {
   enum class Place : std::uint8_t { kModule, kShared, kLocal, kParameter };
   Place place = Place::kLocal;
-  std::uint32_t index = 0;    ///< kModule: in DecodedModule::variables; kShared: in the layout
-  std::uint64_t offset = 0;   ///< kLocal, kParameter: in the space
+  std::uint32_t index = 0;   ///< kModule: in DecodedModule::variables; kShared: in the layout
+  std::uint64_t offset = 0;  ///< kLocal, kParameter: in the space
   std::uint64_t bytes = 0;
   Space space = Space::kLocal;
 };

@@ -78,8 +78,7 @@ void add_chain(FormTable& table, const std::string& first, const std::string& la
   const std::string result(1, letter_of<T>());
   table.add(first + part + ".cc" + type, result + "c:" + operands,
             &run_chain<T, kChain, false, true>);
-  table.add(later + part + type, result + ":" + operands + "c",
-            &run_chain<T, kChain, true, false>);
+  table.add(later + part + type, result + ":" + operands + "c", &run_chain<T, kChain, true, false>);
   table.add(later + part + ".cc" + type, result + "c:" + operands + "c",
             &run_chain<T, kChain, true, true>);
 }

@@ -15,13 +15,14 @@ struct Combined {
 
 Combined combine(Combination combination, Combined a, Combined c) {
   switch (combination) {
-    case Combination::kNone: return a;
+    case Combination::kNone:
+      return a;
     case Combination::kAnd:
-      return {a.value & c.value,
-              (a.valid & c.valid) | (a.valid & ~a.value) | (c.valid & ~c.value)};
+      return {a.value & c.value, (a.valid & c.valid) | (a.valid & ~a.value) | (c.valid & ~c.value)};
     case Combination::kOr:
       return {a.value | c.value, (a.valid & c.valid) | (a.valid & a.value) | (c.valid & c.value)};
-    case Combination::kXor: return {a.value ^ c.value, a.valid & c.valid};
+    case Combination::kXor:
+      return {a.value ^ c.value, a.valid & c.valid};
   }
   return a;
 }
@@ -95,23 +96,17 @@ void write_comparison_value(const Instruction& instruction, const Frame& frame, 
 void add_compare_forms(FormTable& table) {
   for_types<std::int16_t, std::uint16_t, std::int32_t, std::uint32_t, std::int64_t, std::uint64_t>(
       [&](auto type) { add_integer<decltype(type)>(table); });
-  for_float_comparisons<float, float, 'i', false, false>([&](const char* name, Handler handler) {
-    add_all(table, "", ".f32", 'f', name, handler);
-  });
+  for_float_comparisons<float, float, 'i', false, false>(
+      [&](const char* name, Handler handler) { add_all(table, "", ".f32", 'f', name, handler); });
   for_float_comparisons<float, float, 'i', true, false>([&](const char* name, Handler handler) {
     add_all(table, ".ftz", ".f32", 'f', name, handler);
   });
-  for_float_comparisons<double, double, 'i', false, false>([&](const char* name, Handler handler) {
-    add_all(table, "", ".f64", 'd', name, handler);
-  });
+  for_float_comparisons<double, double, 'i', false, false>(
+      [&](const char* name, Handler handler) { add_all(table, "", ".f64", 'd', name, handler); });
   for_float_comparisons<float, std::uint32_t, 'h', false, false>(
-      [&](const char* name, Handler handler) {
-        add_all(table, "", ".f16", 'x', name, handler);
-      });
+      [&](const char* name, Handler handler) { add_all(table, "", ".f16", 'x', name, handler); });
   for_float_comparisons<float, std::uint32_t, 'b', false, false>(
-      [&](const char* name, Handler handler) {
-        add_all(table, "", ".bf16", 'x', name, handler);
-      });
+      [&](const char* name, Handler handler) { add_all(table, "", ".bf16", 'x', name, handler); });
 }
 
 }  // namespace draftproof::gpu::emulator::isa

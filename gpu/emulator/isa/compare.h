@@ -11,29 +11,54 @@
 namespace draftproof::gpu::emulator::isa {
 
 enum class Comparison : std::uint8_t {
-  kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual,
-  kEqualUnordered, kNotEqualUnordered, kLessUnordered, kLessEqualUnordered, kGreaterUnordered,
-  kGreaterEqualUnordered, kNumber, kNan
+  kEqual,
+  kNotEqual,
+  kLess,
+  kLessEqual,
+  kGreater,
+  kGreaterEqual,
+  kEqualUnordered,
+  kNotEqualUnordered,
+  kLessUnordered,
+  kLessEqualUnordered,
+  kGreaterUnordered,
+  kGreaterEqualUnordered,
+  kNumber,
+  kNan
 };
 
 template <Comparison kComparison, class T>
 DRAFTPROOF_INLINE bool compare(T a, T b) {
   switch (kComparison) {
-    case Comparison::kEqual: return a == b;
+    case Comparison::kEqual:
+      return a == b;
     // For floats `ne` is ordered: NaN is not unequal to anything, hence not simply a != b.
-    case Comparison::kNotEqual: return a < b || a > b;
-    case Comparison::kLess: return a < b;
-    case Comparison::kLessEqual: return a <= b;
-    case Comparison::kGreater: return a > b;
-    case Comparison::kGreaterEqual: return a >= b;
-    case Comparison::kEqualUnordered: return !(a < b || a > b);
-    case Comparison::kNotEqualUnordered: return !(a == b);
-    case Comparison::kLessUnordered: return !(a >= b);
-    case Comparison::kLessEqualUnordered: return !(a > b);
-    case Comparison::kGreaterUnordered: return !(a <= b);
-    case Comparison::kGreaterEqualUnordered: return !(a < b);
-    case Comparison::kNumber: return a == a && b == b;
-    case Comparison::kNan: return a != a || b != b;
+    case Comparison::kNotEqual:
+      return a < b || a > b;
+    case Comparison::kLess:
+      return a < b;
+    case Comparison::kLessEqual:
+      return a <= b;
+    case Comparison::kGreater:
+      return a > b;
+    case Comparison::kGreaterEqual:
+      return a >= b;
+    case Comparison::kEqualUnordered:
+      return !(a < b || a > b);
+    case Comparison::kNotEqualUnordered:
+      return !(a == b);
+    case Comparison::kLessUnordered:
+      return !(a >= b);
+    case Comparison::kLessEqualUnordered:
+      return !(a > b);
+    case Comparison::kGreaterUnordered:
+      return !(a <= b);
+    case Comparison::kGreaterEqualUnordered:
+      return !(a < b);
+    case Comparison::kNumber:
+      return a == a && b == b;
+    case Comparison::kNan:
+      return a != a || b != b;
   }
   return false;
 }
@@ -76,8 +101,8 @@ template <class Op, bool kIsSet>
 DRAFTPROOF_INLINE LaneMask run_compare(const Instruction& instruction, const Frame& frame,
                                        LaneMask active) {
   using L = typename Op::LaneType;
-  const LaneMask result = Op::apply(frame.lanes<L>(instruction.sources[0]),
-                                    frame.lanes<L>(instruction.sources[1]));
+  const LaneMask result =
+      Op::apply(frame.lanes<L>(instruction.sources[0]), frame.lanes<L>(instruction.sources[1]));
   // The plain setp with one result is most of all; the rest is out of line.
   if (!kIsSet && instruction.modifier == 0 && !instruction.destinations[1].present) {
     const Operand& destination = instruction.destinations[0];

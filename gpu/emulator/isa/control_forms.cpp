@@ -67,16 +67,11 @@ std::optional<Form> find_barrier(std::string_view name) {
 
 std::optional<Form> find_cluster_barrier(std::string_view name) {
   constexpr std::string_view kNames[] = {
-      "barrier.cluster.arrive",
-      "barrier.cluster.arrive.aligned",
-      "barrier.cluster.arrive.relaxed",
-      "barrier.cluster.arrive.relaxed.aligned",
-      "barrier.cluster.arrive.release",
-      "barrier.cluster.arrive.release.aligned",
-      "barrier.cluster.wait",
-      "barrier.cluster.wait.aligned",
-      "barrier.cluster.wait.acquire",
-      "barrier.cluster.wait.acquire.aligned"};
+      "barrier.cluster.arrive",         "barrier.cluster.arrive.aligned",
+      "barrier.cluster.arrive.relaxed", "barrier.cluster.arrive.relaxed.aligned",
+      "barrier.cluster.arrive.release", "barrier.cluster.arrive.release.aligned",
+      "barrier.cluster.wait",           "barrier.cluster.wait.aligned",
+      "barrier.cluster.wait.acquire",   "barrier.cluster.wait.acquire.aligned"};
   if (std::find(std::begin(kNames), std::end(kNames), name) == std::end(kNames)) {
     return std::nullopt;
   }
@@ -96,11 +91,16 @@ std::optional<Form> find_fence(std::string_view name) {
   Access& access = form.prototype.access;
   const auto words = split_words(name);
   const auto scope = [&](std::string_view word) {
-    if (word == "cta") access.scope = Scope::kCta;
-    else if (word == "cluster") access.scope = Scope::kCluster;
-    else if (word == "gpu" || word == "gl") access.scope = Scope::kGpu;
-    else if (word == "sys") access.scope = Scope::kSystem;
-    else return false;
+    if (word == "cta")
+      access.scope = Scope::kCta;
+    else if (word == "cluster")
+      access.scope = Scope::kCluster;
+    else if (word == "gpu" || word == "gl")
+      access.scope = Scope::kGpu;
+    else if (word == "sys")
+      access.scope = Scope::kSystem;
+    else
+      return false;
     return true;
   };
   if (words[0] == "membar" && words.size() == 2) {
@@ -116,21 +116,36 @@ std::optional<Form> find_fence(std::string_view name) {
     return form;
   }
   if (words.size() != 3 || words[2] == "gl" || !scope(words[2])) return std::nullopt;
-  if (words[1] == "sc") access.order = Order::kSequential;
-  else if (words[1] == "acq_rel") access.order = Order::kAcquireRelease;
-  else if (words[1] == "acquire") access.order = Order::kAcquire;
-  else if (words[1] == "release") access.order = Order::kRelease;
-  else return std::nullopt;
+  if (words[1] == "sc")
+    access.order = Order::kSequential;
+  else if (words[1] == "acq_rel")
+    access.order = Order::kAcquireRelease;
+  else if (words[1] == "acquire")
+    access.order = Order::kAcquire;
+  else if (words[1] == "release")
+    access.order = Order::kRelease;
+  else
+    return std::nullopt;
   return form;
 }
 
 bool is_without_effect(std::string_view name) {
-  constexpr std::string_view kNames[] = {
-      "griddepcontrol.launch_dependents", "griddepcontrol.wait", "prefetch.global.L1",
-      "prefetch.global.L2", "prefetch.local.L1", "prefetch.local.L2", "prefetch.L1", "prefetch.L2",
-      "prefetchu.L1", "prefetch.global.L2::evict_last", "prefetch.global.L2::evict_normal",
-      "applypriority.global.L2::evict_normal", "applypriority.L2::evict_normal", "pmevent",
-      "setmaxnreg.inc.sync.aligned.u32", "setmaxnreg.dec.sync.aligned.u32"};
+  constexpr std::string_view kNames[] = {"griddepcontrol.launch_dependents",
+                                         "griddepcontrol.wait",
+                                         "prefetch.global.L1",
+                                         "prefetch.global.L2",
+                                         "prefetch.local.L1",
+                                         "prefetch.local.L2",
+                                         "prefetch.L1",
+                                         "prefetch.L2",
+                                         "prefetchu.L1",
+                                         "prefetch.global.L2::evict_last",
+                                         "prefetch.global.L2::evict_normal",
+                                         "applypriority.global.L2::evict_normal",
+                                         "applypriority.L2::evict_normal",
+                                         "pmevent",
+                                         "setmaxnreg.inc.sync.aligned.u32",
+                                         "setmaxnreg.dec.sync.aligned.u32"};
   return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 
@@ -167,9 +182,10 @@ std::optional<Form> find_collective_form(std::string_view name) {
     prototype.shuffle = mode;
     if (is(text, Kind::kShuffle, "W:wwww")) return form;
   }
-  const std::pair<std::string_view, VoteMode> votes[] = {{"vote.sync.all.pred", VoteMode::kAll},
-                                                         {"vote.sync.any.pred", VoteMode::kAny},
-                                                         {"vote.sync.uni.pred", VoteMode::kUniform}};
+  const std::pair<std::string_view, VoteMode> votes[] = {
+      {"vote.sync.all.pred", VoteMode::kAll},
+      {"vote.sync.any.pred", VoteMode::kAny},
+      {"vote.sync.uni.pred", VoteMode::kUniform}};
   for (const auto& [text, mode] : votes) {
     prototype.vote = mode;
     if (is(text, Kind::kVote, "p:pw")) return form;
@@ -188,16 +204,15 @@ std::optional<Form> find_collective_form(std::string_view name) {
     ReduxMode mode;
     ElementType type;
   };
-  const ReduxName reductions[] = {
-      {"redux.sync.add.s32", ReduxMode::kAdd, ElementType::kSigned},
-      {"redux.sync.add.u32", ReduxMode::kAdd, ElementType::kUnsigned},
-      {"redux.sync.min.s32", ReduxMode::kMin, ElementType::kSigned},
-      {"redux.sync.min.u32", ReduxMode::kMin, ElementType::kUnsigned},
-      {"redux.sync.max.s32", ReduxMode::kMax, ElementType::kSigned},
-      {"redux.sync.max.u32", ReduxMode::kMax, ElementType::kUnsigned},
-      {"redux.sync.and.b32", ReduxMode::kAnd, ElementType::kBits},
-      {"redux.sync.or.b32", ReduxMode::kOr, ElementType::kBits},
-      {"redux.sync.xor.b32", ReduxMode::kXor, ElementType::kBits}};
+  const ReduxName reductions[] = {{"redux.sync.add.s32", ReduxMode::kAdd, ElementType::kSigned},
+                                  {"redux.sync.add.u32", ReduxMode::kAdd, ElementType::kUnsigned},
+                                  {"redux.sync.min.s32", ReduxMode::kMin, ElementType::kSigned},
+                                  {"redux.sync.min.u32", ReduxMode::kMin, ElementType::kUnsigned},
+                                  {"redux.sync.max.s32", ReduxMode::kMax, ElementType::kSigned},
+                                  {"redux.sync.max.u32", ReduxMode::kMax, ElementType::kUnsigned},
+                                  {"redux.sync.and.b32", ReduxMode::kAnd, ElementType::kBits},
+                                  {"redux.sync.or.b32", ReduxMode::kOr, ElementType::kBits},
+                                  {"redux.sync.xor.b32", ReduxMode::kXor, ElementType::kBits}};
   for (const auto& [text, mode, type] : reductions) {
     prototype.redux = mode;
     prototype.access.type = type;

@@ -1,6 +1,6 @@
 // Integer division and remainder. Dividing by zero gives an unspecified value (PTX ISA 9.0,
-// 9.7.1.9): ours is undefined and reported. The host's trap for the lowest value over -1 is avoided;
-// the hardware's quotient wraps.
+// 9.7.1.9): ours is undefined and reported. The host's trap for the lowest value over -1 is
+// avoided; the hardware's quotient wraps.
 #include "gpu/emulator/isa/families.h"
 #include "gpu/emulator/isa/lanes.h"
 #include "gpu/emulator/isa/types.h"

@@ -32,7 +32,8 @@ void add_float_to_integer_conversions(FormTable& table);
 void add_float_conversions(FormTable& table);
 void add_address_forms(FormTable& table);
 
-/// Memory instructions have too many legal combinations to list: their words are matched one by one.
+/// Memory instructions have too many legal combinations to list: their words are matched one by
+/// one.
 std::optional<Form> find_memory_form(std::string_view name);
 std::optional<Form> find_control_form(std::string_view name);
 std::optional<Form> find_collective_form(std::string_view name);

@@ -15,8 +15,8 @@ namespace draftproof::gpu::emulator {
 /// How the operands of a form are bound; kPlain by its signature.
 enum class Binding : std::uint8_t {
   kPlain,
-  kMove,           ///< registers, symbols, packing, special registers, clocks
-  kConvert,        ///< as kPlain, and registers may be wider than the types
+  kMove,     ///< registers, symbols, packing, special registers, clocks
+  kConvert,  ///< as kPlain, and registers may be wider than the types
   kLoad,
   kStore,
   kAtomic,

@@ -15,9 +15,9 @@ __extension__ using UInt128 = unsigned __int128;
 template <class T>
 using Double = std::conditional_t<
     sizeof(T) == 8, std::conditional_t<std::is_signed_v<T>, Int128, UInt128>,
-    std::conditional_t<
-        sizeof(T) == 4, std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>,
-        std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>>>;
+    std::conditional_t<sizeof(T) == 4,
+                       std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>,
+                       std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>>>;
 
 template <class T>
 DRAFTPROOF_INLINE Unsigned<T> high_product(Lane<T> a, Lane<T> b) {

@@ -1,7 +1,8 @@
 // Lanes: how an operation on one lane becomes a handler for a warp. The loops are written so that
 // the compiler vectorises them; each is compiled for the baseline CPU and for AVX2, and the choice
-// is made once. Nothing else may be compiled for AVX2: an inline function that the linker picks from
-// such a place would fault on an older CPU, hence [[gnu::always_inline]] on all that is shared.
+// is made once. Nothing else may be compiled for AVX2: an inline function that the linker picks
+// from such a place would fault on an older CPU, hence [[gnu::always_inline]] on all that is
+// shared.
 #pragma once
 
 #include <emmintrin.h>
@@ -52,10 +53,10 @@ DRAFTPROOF_INLINE void write_mask(LaneMask& word, LaneMask value, LaneMask activ
 /// The signs of 32 values, aligned to 16 bytes, as a mask.
 DRAFTPROOF_INLINE LaneMask collect_signs(const std::int32_t* flags) {
   const __m128i* const words = reinterpret_cast<const __m128i*>(flags);
-  const __m128i low = _mm_packs_epi16(_mm_packs_epi32(words[0], words[1]),
-                                      _mm_packs_epi32(words[2], words[3]));
-  const __m128i high = _mm_packs_epi16(_mm_packs_epi32(words[4], words[5]),
-                                       _mm_packs_epi32(words[6], words[7]));
+  const __m128i low =
+      _mm_packs_epi16(_mm_packs_epi32(words[0], words[1]), _mm_packs_epi32(words[2], words[3]));
+  const __m128i high =
+      _mm_packs_epi16(_mm_packs_epi32(words[4], words[5]), _mm_packs_epi32(words[6], words[7]));
   return static_cast<LaneMask>(_mm_movemask_epi8(low)) |
          static_cast<LaneMask>(_mm_movemask_epi8(high)) << 16;
 }
@@ -121,7 +122,8 @@ constexpr std::index_sequence_for<A...> indices_of(R (*)(A...)) {
 }
 
 template <class Op>
-DRAFTPROOF_LOOPS LaneMask run_baseline(const Instruction& instruction, const Frame& frame, LaneMask active) {
+DRAFTPROOF_LOOPS LaneMask run_baseline(const Instruction& instruction, const Frame& frame,
+                                       LaneMask active) {
   run_lanes<Op>(instruction, frame, active, &Op::apply, indices_of(&Op::apply));
   return 0;
 }

@@ -68,8 +68,8 @@ struct TernaryLogic {
                                                std::uint32_t table) {
     std::uint32_t result = 0;
     for (std::uint32_t i = 0; i < 8; ++i) {
-      const std::uint32_t term = ((i & 4) != 0 ? a : ~a) & ((i & 2) != 0 ? b : ~b) &
-                                 ((i & 1) != 0 ? c : ~c);
+      const std::uint32_t term =
+          ((i & 4) != 0 ? a : ~a) & ((i & 2) != 0 ? b : ~b) & ((i & 1) != 0 ? c : ~c);
       result |= term & (0 - (table >> i & 1));
     }
     return result;

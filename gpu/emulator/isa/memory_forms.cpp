@@ -79,13 +79,17 @@ std::optional<Element> element_of(std::string_view word) {
   const std::uint8_t bytes = size == "8" ? 1 : size == "16" ? 2 : size == "32" ? 4 : 8;
   if (bytes == 8 && size != "64") return std::nullopt;
   switch (word.front()) {
-    case 'b': return Element{ElementType::kBits, bytes};
-    case 'u': return Element{ElementType::kUnsigned, bytes};
-    case 's': return Element{ElementType::kSigned, bytes};
+    case 'b':
+      return Element{ElementType::kBits, bytes};
+    case 'u':
+      return Element{ElementType::kUnsigned, bytes};
+    case 's':
+      return Element{ElementType::kSigned, bytes};
     case 'f':
       if (bytes < 4) return std::nullopt;
       return Element{ElementType::kFloat, bytes};
-    default: return std::nullopt;
+    default:
+      return std::nullopt;
   }
 }
 

@@ -34,8 +34,7 @@ DRAFTPROOF_INLINE LaneMask extract(const Instruction& instruction, const Frame& 
     const auto value = static_cast<std::uint32_t>(source[lane] >> shift) & mask;
     results[lane] = (active & (LaneMask{1} << lane)) != 0 ? value : results[lane];
   }
-  write_mask(frame.valid(instruction.destinations[0]), frame.valid(instruction.sources[0]),
-             active);
+  write_mask(frame.valid(instruction.destinations[0]), frame.valid(instruction.sources[0]), active);
   return 0;
 }
 template <class T>

@@ -68,17 +68,23 @@ enum class Test { kFinite, kInfinite, kNumber, kNan, kNormal, kSubnormal };
 template <class T, Test kTest>
 struct TestFloat {
   DRAFTPROOF_INLINE static bool apply(T bits) {
-    constexpr T kExponent = sizeof(T) == 8 ? static_cast<T>(0x7ff0000000000000)
-                                           : static_cast<T>(0x7f800000);
+    constexpr T kExponent =
+        sizeof(T) == 8 ? static_cast<T>(0x7ff0000000000000) : static_cast<T>(0x7f800000);
     constexpr T kMagnitude = static_cast<T>(~T{0}) >> 1;
     const T magnitude = bits & kMagnitude;
     switch (kTest) {
-      case Test::kFinite: return magnitude < kExponent;
-      case Test::kInfinite: return magnitude == kExponent;
-      case Test::kNumber: return magnitude <= kExponent;
-      case Test::kNan: return magnitude > kExponent;
-      case Test::kNormal: return magnitude < kExponent && (magnitude & kExponent) != 0;
-      case Test::kSubnormal: return (magnitude & kExponent) == 0 && magnitude != 0;
+      case Test::kFinite:
+        return magnitude < kExponent;
+      case Test::kInfinite:
+        return magnitude == kExponent;
+      case Test::kNumber:
+        return magnitude <= kExponent;
+      case Test::kNan:
+        return magnitude > kExponent;
+      case Test::kNormal:
+        return magnitude < kExponent && (magnitude & kExponent) != 0;
+      case Test::kSubnormal:
+        return (magnitude & kExponent) == 0 && magnitude != 0;
     }
     return false;
   }

@@ -16,11 +16,15 @@ struct ResultType {
 };
 constexpr ResultType kFullResults[] = {
     {".u32", 'w', 0xffffffff}, {".s32", 'w', 0xffffffff}, {".f32", 'f', 0x3f800000}};
-constexpr ResultType kHalfResults[] = {{".f16", 'x', 0x3c00}, {".u16", 'h', 0xffff},
-                                       {".s16", 'h', 0xffff}, {".u32", 'w', 0xffffffff},
+constexpr ResultType kHalfResults[] = {{".f16", 'x', 0x3c00},
+                                       {".u16", 'h', 0xffff},
+                                       {".s16", 'h', 0xffff},
+                                       {".u32", 'w', 0xffffffff},
                                        {".s32", 'w', 0xffffffff}};
-constexpr ResultType kBfloatResults[] = {{".bf16", 'x', 0x3f80}, {".u16", 'h', 0xffff},
-                                         {".s16", 'h', 0xffff}, {".u32", 'w', 0xffffffff},
+constexpr ResultType kBfloatResults[] = {{".bf16", 'x', 0x3f80},
+                                         {".u16", 'h', 0xffff},
+                                         {".s16", 'h', 0xffff},
+                                         {".u32", 'w', 0xffffffff},
                                          {".s32", 'w', 0xffffffff}};
 
 template <std::size_t kCount>

@@ -127,8 +127,7 @@ void BodyParser::pragma() {
         base = 16;
       }
       std::uint32_t mask = 0;
-      const auto result =
-          std::from_chars(number.data(), number.data() + number.size(), mask, base);
+      const auto result = std::from_chars(number.data(), number.data() + number.size(), mask, base);
       if (result.ec != std::errc{}) lexer_.fail("used_bytes_mask has no 32-bit number");
       used_bytes_mask_ = mask;
     }

@@ -59,8 +59,8 @@ void parse_dimensions(Lexer& lexer, ParsedVariable& variable) {
     }
     const std::int64_t size = lexer.expect_integer("a dimension");
     lexer.expect(']', "a dimension");
-    if (size < 0 || (size > 0 && variable.elements > kLargestVariable / static_cast<std::uint64_t>(
-                                                                            size))) {
+    if (size < 0 ||
+        (size > 0 && variable.elements > kLargestVariable / static_cast<std::uint64_t>(size))) {
       lexer.fail("the size of " + std::string(variable.name) + " is out of range");
     }
     variable.elements *= static_cast<std::uint64_t>(size);
@@ -81,10 +81,10 @@ void parse_element(Lexer& lexer, ParsedVariable& variable) {
   if (token.kind == TokenKind::kInteger) {
     bits = negative ? 0 - token.bits : token.bits;
   } else if (token.kind == TokenKind::kFloat32 || token.kind == TokenKind::kFloat64) {
-    double value = token.kind == TokenKind::kFloat32
-                       ? static_cast<double>(std::bit_cast<float>(
-                             static_cast<std::uint32_t>(token.bits)))
-                       : std::bit_cast<double>(token.bits);
+    double value =
+        token.kind == TokenKind::kFloat32
+            ? static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(token.bits)))
+            : std::bit_cast<double>(token.bits);
     if (negative) value = -value;
     bits = width == 4 ? std::bit_cast<std::uint32_t>(static_cast<float>(value))
                       : std::bit_cast<std::uint64_t>(value);
@@ -159,7 +159,7 @@ std::optional<ParsedType> parse_type(std::string_view word) {
                     : size == "64"  ? 8
                     : size == "128" ? 16
                                     : 0;
-  const bool is_known = letter == 'b'                     ? bytes != 0
+  const bool is_known = letter == 'b'                    ? bytes != 0
                         : letter == 'u' || letter == 's' ? bytes != 0 && bytes != 16
                         : letter == 'f'                  ? bytes >= 2 && bytes != 16
                                                          : false;

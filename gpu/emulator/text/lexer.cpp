@@ -226,7 +226,9 @@ void Lexer::read_number() {
   if (is_decimal) return read_decimal(end);
 
   std::string_view digits = token_.text;
-  const auto bad = [&] { fail("'" + std::string(token_.text.substr(0, 60)) + "' is not a number"); };
+  const auto bad = [&] {
+    fail("'" + std::string(token_.text.substr(0, 60)) + "' is not a number");
+  };
   token_.kind = TokenKind::kInteger;
   unsigned base = 10;
   std::size_t exact_digits = 0;

@@ -1,5 +1,6 @@
 // Lexer: PTX text to tokens with their lines. An opcode with all its suffixes is one word
-// (ld.global.v4.f32, shared::cluster), a directive is one word per dot (.reg .b32). PTX ISA 9.0, chapter 4 (syntax).
+// (ld.global.v4.f32, shared::cluster), a directive is one word per dot (.reg .b32). PTX ISA 9.0,
+// chapter 4 (syntax).
 #pragma once
 
 #include <cstdint>

@@ -31,13 +31,13 @@ struct ParsedVariable {
   std::string_view name;
   ParsedSpace space = ParsedSpace::kGlobal;
   ParsedType type;
-  int vector = 1;                ///< .v2, .v4
-  std::uint64_t alignment = 0;   ///< 0: natural
-  std::uint64_t elements = 1;    ///< product of the dimensions
-  bool is_unsized = false;       ///< name[]
+  int vector = 1;               ///< .v2, .v4
+  std::uint64_t alignment = 0;  ///< 0: natural
+  std::uint64_t elements = 1;   ///< product of the dimensions
+  bool is_unsized = false;      ///< name[]
   bool is_extern = false;
-  bool is_pointer = false;       ///< .ptr
-  std::int64_t count = -1;       ///< registers: name<count>
+  bool is_pointer = false;  ///< .ptr
+  std::int64_t count = -1;  ///< registers: name<count>
   std::vector<std::byte> initial;
   std::vector<ParsedAddress> addresses;
   int line = 0;
@@ -76,34 +76,40 @@ struct ParsedModule {
 };
 
 enum class OperandKind : std::uint8_t {
-  kName,       ///< register, symbol or label; `value` is an offset added to it
+  kName,  ///< register, symbol or label; `value` is an offset added to it
   kInteger,
   kFloat32,
   kFloat64,
-  kAddress,    ///< [name + value]; elements follow when there is more than that
-  kVector,     ///< { ... }
-  kList,       ///< ( ... ) of a call
-  kSink,       ///< _
+  kAddress,  ///< [name + value]; elements follow when there is more than that
+  kVector,   ///< { ... }
+  kList,     ///< ( ... ) of a call
+  kSink,     ///< _
 };
 
 struct ParsedOperand {
   OperandKind kind = OperandKind::kName;
   std::string_view name;
-  std::string_view second;    ///< name|second
-  std::int64_t value = 0;     ///< integer, pattern of a float, offset
-  bool is_negated = false;    ///< !name
-  std::uint32_t first = 0;    ///< kVector, kList: elements in ParsedBody::elements
+  std::string_view second;  ///< name|second
+  std::int64_t value = 0;   ///< integer, pattern of a float, offset
+  bool is_negated = false;  ///< !name
+  std::uint32_t first = 0;  ///< kVector, kList: elements in ParsedBody::elements
   std::uint32_t count = 0;
 };
 
 enum class StatementKind : std::uint8_t {
-  kOpen, kClose, kVariable, kLabel, kInstruction, kBranchTargets, kPrototype
+  kOpen,
+  kClose,
+  kVariable,
+  kLabel,
+  kInstruction,
+  kBranchTargets,
+  kPrototype
 };
 
 struct ParsedStatement {
   StatementKind kind = StatementKind::kInstruction;
-  std::string_view name;    ///< opcode with suffixes, or label
-  std::string_view guard;   ///< predicate's name; empty: none
+  std::string_view name;   ///< opcode with suffixes, or label
+  std::string_view guard;  ///< predicate's name; empty: none
   bool guard_is_negated = false;
   std::uint32_t first = 0;  ///< operands in ParsedBody::operands, or index of the variable
   std::uint32_t count = 0;

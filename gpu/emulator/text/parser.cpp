@@ -22,8 +22,8 @@ std::vector<std::uint32_t> parse_dimension_list(Lexer& lexer, std::string_view w
 
 /// Directives between a function's header and its body.
 void parse_function_directives(Lexer& lexer, ParsedFunction& function) {
-  constexpr std::array kWithNumbers = {".minnctapersm",     ".maxnctapersm", ".maxnreg",
-                                       ".reqnctapercluster", ".maxclusterrank", ".abi_preserve",
+  constexpr std::array kWithNumbers = {".minnctapersm",        ".maxnctapersm",   ".maxnreg",
+                                       ".reqnctapercluster",   ".maxclusterrank", ".abi_preserve",
                                        ".abi_preserve_control"};
   while (lexer.peek().kind == TokenKind::kWord) {
     const Token word = lexer.next();
