@@ -101,7 +101,10 @@ std::uint64_t Course::by_battery(std::uint64_t smoke, std::uint64_t standard,
   return settings_.battery == Battery::kStandard ? standard : deep;
 }
 
-bool Course::stopped() const { return is_violated_ || is_stopped_ || settings_.stopped(); }
+bool Course::stopped() {
+  is_stopped_ = is_stopped_ || settings_.stopped();
+  return is_violated_ || is_stopped_;
+}
 
 void Course::count(std::uint64_t requests, const std::string& cell) {
   verdict_.trials += requests;
@@ -111,11 +114,7 @@ void Course::count(std::uint64_t requests, const std::string& cell) {
 }
 
 bool Course::attempt(const Case& value, const std::string& cell) {
-  if (is_violated_) return false;
-  if (settings_.stopped()) {
-    is_stopped_ = true;
-    return false;
-  }
+  if (stopped()) return false;
   const auto complaint = judge_(subject_, value);
   count(value.batch.requests.size(), cell);
   if (!complaint) return true;
@@ -141,10 +140,15 @@ void Course::convict(const Case& value, const Complaint& complaint) {
                            (least.is_least ? "" : ", not to the end"));
 }
 
+void Course::convict_by_sample(oracle::Witness witness) {
+  is_violated_ = true;
+  verdict_.witness = std::move(witness);
+}
+
 oracle::Verdict Course::finish() {
   if (is_violated_)
     verdict_.kind = oracle::VerdictKind::kViolated;
-  else if (is_stopped_ || settings_.stopped() || verdict_.trials == 0)
+  else if (is_stopped_ || verdict_.trials == 0)
     verdict_.kind = oracle::VerdictKind::kInconclusive;
   else
     verdict_.kind = oracle::VerdictKind::kUpheld;

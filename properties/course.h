@@ -41,6 +41,7 @@ class Course {
   const Subject& subject() const { return subject_; }
   const reference::VerifierTraits& traits() const { return subject_.verifier->traits(); }
   Battery battery() const { return settings_.battery; }
+  double false_alarms() const { return settings_.false_alarms; }
   /// One of three numbers, by battery.
   std::uint64_t by_battery(std::uint64_t smoke, std::uint64_t standard, std::uint64_t deep) const;
 
@@ -53,7 +54,10 @@ class Course {
   void count(std::uint64_t requests, const std::string& cell = "");
   /// Judges a case that is known to fail, shrinks it and keeps the witness.
   void convict(const Case& value, const Complaint& complaint);
-  bool stopped() const;
+  /// True when the course should end; remembered, so that an early end is never "upheld".
+  bool stopped();
+  /// Keeps a witness for which there is no single case, such as a law refuted by a sample.
+  void convict_by_sample(oracle::Witness witness);
   void note(std::string text) { verdict_.notes.push_back(std::move(text)); }
   /// What the course has shown; kind is settled by finish().
   oracle::Verdict& verdict() { return verdict_; }

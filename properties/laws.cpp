@@ -2,11 +2,34 @@
 
 #include <algorithm>
 
+#include "oracle/threshold.h"
 #include "reference/shaping.h"
 
 namespace draftproof::properties {
 
+using oracle::Threshold;
+using reference::Purpose;
+using reference::Reason;
 using reference::RowKind;
+using reference::Status;
+
+namespace {
+
+bool is_clear(Threshold edge, std::uint64_t coin, std::uint64_t margin) {
+  if (margin == 0 || edge == 0 || edge == oracle::kAlways) return true;
+  return (edge > coin ? edge - coin - 1 : coin - edge) >= margin;
+}
+
+/// The token drawn at `coin`; absent when an edge is too near.
+std::optional<reference::Token> drawn(const std::vector<Threshold>& steps, std::uint64_t coin,
+                                      std::uint64_t margin) {
+  for (Threshold edge : steps)
+    if (!is_clear(edge, coin, margin)) return std::nullopt;
+  const auto at = std::upper_bound(steps.begin(), steps.end(), Threshold{coin});
+  return static_cast<reference::Token>(at - steps.begin());
+}
+
+}  // namespace
 
 reference::MassRow target_law(const reference::Batch& batch, const reference::Request& request,
                               std::size_t row) {
@@ -25,6 +48,46 @@ reference::MassRow draft_law(const reference::Batch& batch, const reference::Req
   return batch.draft_kind == RowKind::kProbabilities
              ? reference::from_probabilities(values)
              : reference::shape(values, request.sampling, batch.preset);
+}
+
+std::optional<reference::RequestOutcome> outcome_by_formula(const reference::Batch& batch,
+                                                            const reference::Request& request,
+                                                            const reference::Coins& coins,
+                                                            std::uint64_t margin) {
+  reference::RequestOutcome outcome;
+  const int count = draft_count(request);
+  for (int i = 0;; ++i) {
+    const auto coin = [&](Purpose purpose) {
+      return coins.coin(
+          {request.id, request.position + static_cast<std::uint32_t>(i), purpose, 0, 0});
+    };
+    const reference::MassRow target = target_law(batch, request, i);
+    if (target.status != Status::kOk) return std::nullopt;
+    const auto ended = [&](const std::vector<Threshold>& steps, Purpose purpose,
+                           Reason reason) -> std::optional<reference::RequestOutcome> {
+      const auto token = drawn(steps, coin(purpose), margin);
+      if (!token) return std::nullopt;
+      outcome.emitted.push_back({*token, reason});
+      return outcome;
+    };
+    if (i == count)
+      return ended(oracle::cumulative_thresholds(target), Purpose::kBonus, Reason::kBonus);
+    const reference::Token token = request.proposal.tokens[i];
+    if (!is_token(batch, token)) return std::nullopt;
+    const reference::MassRow draft = draft_law(batch, request, i);
+    if (draft.status != Status::kOk || draft.mass[token] == 0) return std::nullopt;
+    const Threshold threshold = oracle::accept_threshold(target, draft, token);
+    if (!is_clear(threshold, coin(Purpose::kAccept), margin)) return std::nullopt;
+    if (coin(Purpose::kAccept) >= threshold)
+      return ended(oracle::residual_thresholds(target, draft), Purpose::kRecovered,
+                   Reason::kRecovered);
+    outcome.emitted.push_back({token, Reason::kAccepted});
+    ++outcome.accepted_count;
+  }
+}
+
+std::uint64_t margin_for(const reference::VerifierTraits& traits) {
+  return traits.declares_masses ? 0 : std::uint64_t{1} << 45;
 }
 
 int draft_count(const reference::Request& request) {
