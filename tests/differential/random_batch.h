@@ -117,6 +117,16 @@ class RandomCases {
     return row;
   }
 
+  /// A drafter that agrees with the target, nearly agrees, or does not.
+  reference::Row draft_logits(const reference::Batch& batch, const reference::Row& target) {
+    if (chance(0.25)) return target;
+    if (chance(0.4)) return logits(batch);
+    reference::Row row = target;
+    for (float& logit : row)
+      logit = reference::rounded_to(batch.format, logit + static_cast<float>(unit() - 0.5));
+    return row;
+  }
+
   reference::Row probabilities(const reference::Batch& batch) {
     reference::Row row(batch.vocab_size);
     double sum = 0;
@@ -166,9 +176,8 @@ class RandomCases {
     for (std::size_t i = 0; i < count; ++i) {
       reference::Row row;
       if (batch.draft_kind == reference::RowKind::kProbabilities) row = probabilities(batch);
-      // Half the drafters agree with the target, so that drafts are accepted far enough.
       if (batch.draft_kind == reference::RowKind::kLogits)
-        row = chance(0.5) ? result.target_rows[i] : logits(batch);
+        row = draft_logits(batch, result.target_rows[i]);
       const bool has_no_rows = batch.draft_kind == reference::RowKind::kOneHot;
       result.proposal.tokens.push_back(token(batch, has_no_rows ? result.target_rows[i] : row));
       if (!has_no_rows) result.proposal.rows.push_back(std::move(row));
