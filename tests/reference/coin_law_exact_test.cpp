@@ -86,6 +86,16 @@ TEST(CoinLaw, OfMassesThatAreOneUnitOffLeavesTheBound) {
   EXPECT_GE(compared, 3);
 }
 
+TEST(CoinLaw, CountsEveryCoinOfDyadicLaws) {
+  // Ratios 1/2, residuals and bonuses in quarters: 2^64 coins divide evenly, so nothing is lost.
+  const auto row = [](std::vector<Mass> mass) { return MassRow{std::move(mass), 4, Status::kOk}; };
+  const MassCase masses{3,
+                        1,
+                        {{row({1, 2, 1})}, {row({1, 2, 1}), row({0, 3, 1}), row({2, 0, 2})}},
+                        {{row({2, 1, 1})}}};
+  EXPECT_EQ(distance_of(masses, coin_law(masses)), 0);
+}
+
 TEST(CoinLaw, EqualRowsAcceptEveryCoin) {
   std::mt19937 random(19);
   MassCase masses = random_case(random, 3, 2);

@@ -41,6 +41,51 @@ TEST(Mass, ScalesWithTheFractionOfTheMaximumToo) {
   EXPECT_EQ(mass_of(0, 0.5F, 1, 44), Mass{1} << 44);
 }
 
+// Computed by a separate program in exact fractions, which rounds to 24 bits after each fused step.
+TEST(Mass, MatchesALiteralTableBitForBit) {
+  struct Entry {
+    float logit, max_logit, scale;
+    int bits;
+    Mass mass;
+  };
+  const Entry table[] = {
+      {0x1.d7f148p+2F, 0x1.d7f148p+2F, 0x1.715476p+0F, 44, 0x18e8a2a00000},
+      {0x1.f4f74ap+2F, 0x1.d03b24p+3F, 0x1.07ce9ep+1F, 43, 0x46296e80},
+      {0x1.a1a634p+4F, 0x1.a8c094p+4F, 0x1.cda994p+4F, 42, 0x48489600},
+      {0x1.84b99ap+4F, 0x1.956e98p+4F, 0x1.ec709ep-2F, 44, 0xcd953200000},
+      {-0x1.708a7cp+1F, -0x1.08049cp+1F, 0x1.000000p+0F, 43, 0x8b2d3c00000},
+      {-0x1.df513ap+0F, 0x1.1e07f8p+3F, 0x1.715476p+0F, 42, 0x9d74700},
+      {-0x1.735280p+4F, -0x1.735280p+4F, 0x1.07ce9ep+1F, 44, 0x11fdbae00000},
+      {-0x1.007c8cp+1F, -0x1.db1974p+0F, 0x1.cda994p+4F, 43, 0x9143730000},
+      {0x1.97b1d8p+0F, 0x1.50155ap+1F, 0x1.ec709ep-2F, 42, 0x36698580000},
+      {-0x1.07b8d4p+5F, -0x1.d3690ep+4F, 0x1.000000p+0F, 44, 0x20c7ba00000},
+      {-0x1.83a2a0p+4F, -0x1.a764d4p+3F, 0x1.715476p+0F, 43, 0x10893460},
+      {0x1.d34a90p+3F, 0x1.fe3160p+3F, 0x1.07ce9ep+1F, 42, 0x111af7a0000},
+      {0x1.1d42d8p+4F, 0x1.1d42d8p+4F, 0x1.cda994p+4F, 44, 0x159209600000},
+      {-0x1.5f37ccp+5F, -0x1.5ac884p+4F, 0x1.ec709ep-2F, 43, 0x1d9960e00},
+      {-0x1.66dc42p+4F, -0x1.665e66p+4F, 0x1.000000p+0F, 42, 0x5f171d80000},
+      {0x1.3c553ap+4F, 0x1.648c6ep+4F, 0x1.715476p+0F, 44, 0x16feb540000},
+      {-0x1.17bd6ep+4F, -0x1.11235ap+4F, 0x1.07ce9ep+1F, 43, 0x7d077080000},
+      {0x1.62bbeep+4F, 0x1.6582eep+4F, 0x1.cda994p+4F, 42, 0x349430c000},
+      {0x1.bb04d4p+4F, 0x1.bb04d4p+4F, 0x1.ec709ep-2F, 44, 0x13e906a00000},
+      {-0x1.2c34a0p+3F, 0x1.2d3c7ap+1F, 0x1.000000p+0F, 43, 0xc486a500},
+      {-0x1.2471ecp+4F, -0x1.1b6962p+4F, 0x1.715476p+0F, 42, 0x318bb800000},
+      {0x1.a8e154p+1F, 0x1.6e0854p+3F, 0x1.07ce9ep+1F, 44, 0xe551a40},
+      {0x1.771fa6p+4F, 0x1.79fdf4p+4F, 0x1.cda994p+4F, 43, 0x59a6a60000},
+      {-0x1.c9b25ap+3F, -0x1.0a83ecp+3F, 0x1.ec709ep-2F, 42, 0x11688420000},
+      // One for each step that could be rounded twice, with a last bit that would then change.
+      {-0x1.de83e4p+1F, -0x1.c58066p+1F, 0x1.715476p+0F, 44, 0x185cf7a00000},
+      {-0x1.231354p+2F, -0x1.e7a758p+1F, 0x1.715476p+0F, 44, 0xad786000000},
+      {-0x1.156a40p+2F, -0x1.f033bap+0F, 0x1.1c1996p+0F, 44, 0x48fd1680000},
+      {-0x1.cff4c8p+1F, -0x1.63bd3ap+0F, 0x1.1c1996p+0F, 44, 0x3f023d80000},
+      {0x1.5d6422p+1F, 0x1.ed12c0p+1F, 0x1.715476p+0F, 44, 0x7a9dc500000},
+      {0x1.bdf6a8p+1F, 0x1.03c8d2p+2F, 0x1.1c1996p+0F, 44, 0xe960ad00000},
+  };
+  for (const Entry& entry : table)
+    EXPECT_EQ(mass_of(entry.logit, entry.max_logit, entry.scale, entry.bits), entry.mass)
+        << entry.logit << " below " << entry.max_logit;
+}
+
 TEST(Mass, OfMinusInfinityAndOfFiniteMasksIsZero) {
   for (float scale : {0.0F, 1e-30F, 1.0F, 1e6F}) EXPECT_EQ(mass_of(-kInfinity, 0, scale, 44), 0U);
   for (float mask : {-1e30F, -std::numeric_limits<float>::max()})

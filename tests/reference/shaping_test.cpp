@@ -139,6 +139,20 @@ TEST(Shaping, TopPNeedsExactlyItsShare) {
   EXPECT_THAT(kept(1e-320, "default"), ElementsAre(0, kOne, 0));
 }
 
+TEST(Shaping, TiesKeepTheOrderOfIdsInLongRowsToo) {
+  // 300 logits of two values, every third of them the higher one: a sort that is not stable would
+  // mix them.
+  std::vector<float> logits(300);
+  for (std::size_t token = 0; token < logits.size(); token += 3) logits[token] = 1;
+  const MassRow row = shaped(logits, {kUnitTemperature, 150}, "vllm-exactly-k");
+  int lower_kept = 0;
+  for (std::size_t token = 0; token < logits.size(); ++token) {
+    const bool is_kept = token % 3 == 0 || lower_kept < 50;
+    lower_kept += token % 3 != 0 && is_kept;
+    EXPECT_EQ(row.mass[token] > 0, is_kept) << token;
+  }
+}
+
 TEST(Shaping, MinPOneAndAboveKeepsTheMaxima) {
   for (double min_p : {1.0, 1.5, HUGE_VAL})
     EXPECT_THAT(shaped({0, -1, 0}, {kUnitTemperature, 0, 1, min_p}).mass,
