@@ -30,7 +30,7 @@ struct OutputSettings {
 struct SubjectSettings {
   std::string subject;               ///< empty: kernels
   std::string rule;                  ///< empty: every rule the subject has
-  std::string device = "emulator";   ///< "emulator" or "cuda"
+  std::string device;                ///< "emulator" or "cuda"; empty: what the subject runs on
   std::vector<std::string> kernels;  ///< a card, or PTX files that hold our entries
 };
 
