@@ -65,6 +65,17 @@ LaneMask WarpExecution::member_mask(const Instruction& in, std::uint32_t lane) c
   return frame_.lanes<std::uint32_t>(mask_operand(in))[lane];
 }
 
+LaneMask WarpExecution::lanes_with_mask(const Instruction& in, LaneMask lanes,
+                                        LaneMask members) const {
+  if (mask_operand(in).area == 1) return lanes;
+  const auto* masks = frame_.lanes<std::uint32_t>(mask_operand(in));
+  LaneMask equal = 0;
+  for (std::uint32_t lane = 0; lane < kLanes; ++lane) {
+    equal |= static_cast<LaneMask>(masks[lane] == members) << lane;
+  }
+  return equal & lanes;
+}
+
 WarpExecution::Next WarpExecution::collective(std::size_t index, const Instruction& in) {
   const LaneMask here = warp_.strands[index].mask;
   const LaneMask undefined = here & ~frame_.valid(mask_operand(in));
@@ -74,10 +85,7 @@ WarpExecution::Next WarpExecution::collective(std::size_t index, const Instructi
   LaneMask waiting = 0;
   for (LaneMask rest = here; rest != 0;) {
     const LaneMask members = member_mask(in, static_cast<std::uint32_t>(std::countr_zero(rest)));
-    LaneMask group = 0;
-    for_each_lane(rest, [&](std::uint32_t lane) {
-      if (member_mask(in, lane) == members) group |= LaneMask{1} << lane;
-    });
+    const LaneMask group = lanes_with_mask(in, rest, members);
     rest &= ~group;
     const LaneMask strangers = group & ~members;
     if (strangers != 0) {
@@ -197,63 +205,76 @@ void WarpExecution::shuffle(std::span<const Part> parts, LaneMask all) {
   for (const Part& part : parts) {
     const Operand& a = part.instruction->sources[0];
     const auto* values = frame_.lanes<std::uint32_t>(a);
-    if (part.lanes == ~LaneMask{0}) {
-      for (std::uint32_t lane = 0; lane < kLanes; ++lane) from[lane] = values[lane];
-    } else {
-      for_each_lane(part.lanes, [&](std::uint32_t lane) { from[lane] = values[lane]; });
+    for (std::uint32_t lane = 0; lane < kLanes; ++lane) {
+      from[lane] = (part.lanes >> lane & 1) != 0 ? values[lane] : from[lane];
     }
     from_valid |= part.lanes & frame_.valid(a);
   }
+  // A lane that does not execute has no value to give.
+  from_valid &= all;
   for (const Part& part : parts) {
     const Instruction& in = *part.instruction;
-    const auto* b = frame_.lanes<std::uint32_t>(in.sources[1]);
-    const auto* c = frame_.lanes<std::uint32_t>(in.sources[2]);
     const LaneMask control = frame_.valid(in.sources[1]) & frame_.valid(in.sources[2]);
-    std::array<std::uint32_t, kLanes> result;
-    LaneMask valid = 0;
-    LaneMask in_range = 0;
-    for_each_lane(part.lanes, [&](std::uint32_t lane) {
-      const std::uint32_t segment = c[lane] >> 8 & 31;
-      const std::uint32_t bound = (lane & segment) | (c[lane] & 31 & ~segment);
-      const std::uint32_t low = lane & segment;
-      const std::uint32_t step = b[lane] & 31;
-      std::uint32_t source = lane;
-      bool is_inside = false;
-      switch (in.shuffle) {
-        case ShuffleMode::kUp:
-          source = lane - step;
-          is_inside = static_cast<std::int32_t>(source) >= static_cast<std::int32_t>(bound);
-          break;
-        case ShuffleMode::kDown:
-          source = lane + step;
-          is_inside = source <= bound;
-          break;
-        case ShuffleMode::kButterfly:
-          source = lane ^ step;
-          is_inside = source <= bound;
-          break;
-        case ShuffleMode::kIndex:
-          source = low | (step & ~segment);
-          is_inside = source <= bound;
-          break;
+    std::array<std::uint32_t, kLanes> source;
+    const LaneMask inside = shuffle_sources(in, source);
+    LaneMask valid = ~LaneMask{0};
+    if (from_valid != ~LaneMask{0}) {
+      valid = 0;
+      for (std::uint32_t lane = 0; lane < kLanes; ++lane) {
+        valid |= (from_valid >> source[lane] & 1) << lane;
       }
-      if (!is_inside) source = lane;
-      result[lane] = from[source & 31];
-      // A lane that does not execute has no value to give.
-      if ((all & from_valid) >> (source & 31) & 1) valid |= LaneMask{1} << lane;
-      if (is_inside) in_range |= LaneMask{1} << lane;
-    });
+    }
     if (in.destinations[0].present) {
       auto* to = frame_.lanes<std::uint32_t>(in.destinations[0]);
-      for_each_lane(part.lanes, [&](std::uint32_t lane) { to[lane] = result[lane]; });
+      for (std::uint32_t lane = 0; lane < kLanes; ++lane) {
+        to[lane] = (part.lanes >> lane & 1) != 0 ? from[source[lane]] : to[lane];
+      }
       set_valid(in.destinations[0], part.lanes, valid & control);
     }
     if (in.destinations[1].present) {
       LaneMask& bits = *frame_.lanes<LaneMask>(in.destinations[1]);
-      bits = (bits & ~part.lanes) | in_range;
+      bits = (bits & ~part.lanes) | (inside & part.lanes);
       set_valid(in.destinations[1], part.lanes, control);
     }
   }
+}
+
+LaneMask WarpExecution::shuffle_sources(const Instruction& in,
+                                        std::array<std::uint32_t, kLanes>& source) const {
+  const auto* b = frame_.lanes<std::uint32_t>(in.sources[1]);
+  const auto* c = frame_.lanes<std::uint32_t>(in.sources[2]);
+  std::array<std::int32_t, kLanes> wanted;
+  std::array<std::int32_t, kLanes> bound;
+  for (int lane = 0; lane < kLanes; ++lane) {
+    const auto segment = static_cast<std::int32_t>(c[lane] >> 8 & 31);
+    bound[lane] = (lane & segment) | (static_cast<std::int32_t>(c[lane] & 31) & ~segment);
+  }
+  const auto step = [b](int lane) { return static_cast<std::int32_t>(b[lane] & 31); };
+  switch (in.shuffle) {
+    case ShuffleMode::kUp:
+      for (int lane = 0; lane < kLanes; ++lane) wanted[lane] = lane - step(lane);
+      break;
+    case ShuffleMode::kDown:
+      for (int lane = 0; lane < kLanes; ++lane) wanted[lane] = lane + step(lane);
+      break;
+    case ShuffleMode::kButterfly:
+      for (int lane = 0; lane < kLanes; ++lane) wanted[lane] = lane ^ step(lane);
+      break;
+    case ShuffleMode::kIndex:
+      for (int lane = 0; lane < kLanes; ++lane) {
+        const auto segment = static_cast<std::int32_t>(c[lane] >> 8 & 31);
+        wanted[lane] = (lane & segment) | (step(lane) & ~segment);
+      }
+      break;
+  }
+  LaneMask inside = 0;
+  const bool is_up = in.shuffle == ShuffleMode::kUp;
+  for (int lane = 0; lane < kLanes; ++lane) {
+    const bool fits = is_up ? wanted[lane] >= bound[lane] : wanted[lane] <= bound[lane];
+    source[lane] = static_cast<std::uint32_t>(fits ? wanted[lane] : lane) & 31;
+    inside |= static_cast<LaneMask>(fits) << lane;
+  }
+  return inside;
 }
 
 void WarpExecution::vote(std::span<const Part> parts) {

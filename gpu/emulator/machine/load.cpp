@@ -1,6 +1,8 @@
 // WarpExecution: loads. A contiguous or uniform access is one look-up, one question to each shadow
 // and a copy; anything else goes lane by lane. Loading a byte that no one wrote is silent and makes
 // the lane's value undefined.
+#include <xmmintrin.h>
+
 #include <bit>
 #include <cstring>
 #include <type_traits>
@@ -78,6 +80,34 @@ void spread_element(const Frame& frame, const Access& access, const Operand& to,
     default:
       spread_into<std::uint64_t>(frame, to, from, stride, active);
   }
+}
+
+/// 32 vectors of four words become four registers: transposed four lanes at a time.
+void spread_quads(const Frame& frame, const Instruction& in, const std::byte* from) {
+  std::array<float*, 4> to;
+  for (int e = 0; e < 4; ++e) to[e] = frame.lanes<float>(in.destinations[e]);
+  const auto* rows = reinterpret_cast<const float*>(from);
+  for (int lane = 0; lane < kLanes; lane += 4) {
+    __m128 a = _mm_loadu_ps(rows + 4 * lane);
+    __m128 b = _mm_loadu_ps(rows + 4 * lane + 4);
+    __m128 c = _mm_loadu_ps(rows + 4 * lane + 8);
+    __m128 d = _mm_loadu_ps(rows + 4 * lane + 12);
+    _MM_TRANSPOSE4_PS(a, b, c, d);
+    _mm_storeu_ps(to[0] + lane, a);
+    _mm_storeu_ps(to[1] + lane, b);
+    _mm_storeu_ps(to[2] + lane, c);
+    _mm_storeu_ps(to[3] + lane, d);
+  }
+}
+
+/// True when spread_quads does it.
+bool is_quads(const Instruction& in, LaneMask active, std::uint32_t stride) {
+  if (active != ~LaneMask{0} || stride != 16 || in.access.element_bytes != 4) return false;
+  bool is_plain = true;
+  for (int e = 0; e < 4; ++e) {
+    is_plain &= in.destinations[e].present && in.destinations[e].bytes == 4;
+  }
+  return is_plain;
 }
 
 std::uint64_t first_value(const std::byte* from, std::uint32_t width) {
@@ -163,11 +193,13 @@ void WarpExecution::load_together(const Instruction& in, LaneMask active, const 
   }
   const bool is_defined =
       location.defined == nullptr || location.defined->is_defined(location.offset, total);
+  const bool is_spread = is_quads(in, active, stride);
+  if (is_spread) spread_quads(frame_, in, location.data);
   for (std::uint32_t e = 0; e < access.elements; ++e) {
     const Operand& to = in.destinations[e];
     if (!to.present) continue;
     const std::uint32_t at = e * access.element_bytes;
-    spread_element(frame_, access, to, location.data + at, stride, active);
+    if (!is_spread) spread_element(frame_, access, to, location.data + at, stride, active);
     LaneMask valid = active;
     if (!is_defined) {
       for (LaneMask rest = active; rest != 0; rest &= rest - 1) {

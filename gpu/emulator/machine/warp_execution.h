@@ -125,7 +125,9 @@ class WarpExecution {
   };
   void perform(std::span<const Part> parts);
   LaneMask member_mask(const Instruction& in, std::uint32_t lane) const;
+  LaneMask lanes_with_mask(const Instruction& in, LaneMask lanes, LaneMask members) const;
   void shuffle(std::span<const Part> parts, LaneMask all);
+  LaneMask shuffle_sources(const Instruction& in, std::array<std::uint32_t, kLanes>& source) const;
   void vote(std::span<const Part> parts);
   void match(std::span<const Part> parts);
   void redux(std::span<const Part> parts);
