@@ -82,7 +82,8 @@ class Filler {
   void fill() {
     for (std::size_t request = 0; request < made_.spec.request_count; ++request) {
       for (std::size_t i = 0; i <= draft_count_; ++i) fill_pair(request, i);
-      if (made_.spec.law == CardLaw::kAcceptTie && draft_count_ > 0) plant_accept_tie(request);
+      if (made_.spec.law == CardLaw::kAcceptTie && draft_count_ > 0 && vocab_size_ > 1)
+        plant_accept_tie(request);
       if (made_.spec.law == CardLaw::kPickTie) plant_pick_tie(request);
     }
   }
@@ -115,7 +116,8 @@ class Filler {
     if (made_.spec.law == CardLaw::kUndrafted && vocab_size_ > 1) {
       const auto token = static_cast<std::size_t>(drafted(request, i));
       set_probability(draft_row, token, 0.0f);
-      if (numbers_.below(2) == 0) set_probability(target_row, token, 0.0f);
+      // Of two tokens one must stay: where both rows are the same one-hot, nothing is left to draw.
+      if (vocab_size_ > 2 && numbers_.below(2) == 0) set_probability(target_row, token, 0.0f);
     }
   }
 
@@ -156,10 +158,8 @@ class Filler {
         one_hot(draft_row, numbers_.below(vocab_size_));
         break;
       case CardLaw::kSubnormal:
-        for (float& each : target_row)
-          if (numbers_.below(3) == 0) each = std::ldexp(each, -128);
-        for (float& each : draft_row)
-          if (numbers_.below(3) == 0) each = std::ldexp(each, -128);
+        thin_out(draft_row);
+        thin_out(target_row);
         break;
       default:
         break;
@@ -174,6 +174,16 @@ class Filler {
       if (!stays(token)) weights[token] = 0;
     if (std::accumulate(weights.begin(), weights.end(), 0.0) == 0) weights.back() = 1;
     normalise(row, weights);
+  }
+
+  /// A third of the tokens, never the last, get probabilities below 2^-126.
+  void thin_out(std::span<float> row) {
+    std::vector<bool> is_thin(row.size());
+    for (std::size_t token = 0; token + 1 < row.size(); ++token)
+      is_thin[token] = numbers_.below(3) == 0;
+    keep(row, [&](std::size_t token) { return !is_thin[token]; });
+    for (std::size_t token = 0; token < row.size(); ++token)
+      if (is_thin[token]) row[token] = std::ldexp(static_cast<float>(numbers_.unit()), -130);
   }
 
   bool is_edge(std::size_t token) const {

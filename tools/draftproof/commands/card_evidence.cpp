@@ -156,6 +156,11 @@ Verdict CardEvidence::decisions(bool is_complete) const {
   verdict.notes.push_back(fmt::format("{} decisions at the coin 1, {} at coins below 2^-24",
                                       total_.largest_coins, total_.smallest_coins));
   for (const auto& [name, cases] : cells_) verdict.cells.push_back({name, cases});
+  std::string constraints;
+  for (const gpu::CardExpression& each : card_->constraints)
+    constraints += (constraints.empty() ? "" : ", ") + each.text();
+  if (!constraints.empty())
+    verdict.notes.push_back("cases keep the card's constraints: " + constraints);
   return verdict;
 }
 
@@ -193,8 +198,11 @@ Verdict CardEvidence::safety(bool races, bool is_complete, bool device_observes)
   std::uint64_t allowed = 0;
   for (const auto& [key, each] : observations_) {
     if (is_race(each.check) != races) continue;
-    const bool is_allowed = each.check == "same-value-race" && card_->allows_same_value_races;
-    const bool is_note = is_allowed || each.severity == reference::Severity::kNote;
+    // One value stored by several threads is harmless or not as the kernel's author says; the
+    // device can only note it.
+    const bool is_note = each.check == "same-value-race"
+                             ? card_->allows_same_value_races
+                             : each.severity == reference::Severity::kNote;
     (is_note ? allowed : unsafe) += 1;
     if (is_note || verdict.observations.size() >= kObservationsShown) continue;
     verdict.observations.push_back(each);
