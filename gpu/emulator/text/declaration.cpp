@@ -1,5 +1,6 @@
 #include "gpu/emulator/text/declaration.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <string>
@@ -120,6 +121,7 @@ void parse_initial(Lexer& lexer, ParsedVariable& variable) {
   if (variable.type.bytes == 0 || variable.type.bytes > 8) {
     lexer.fail("an initialiser of this type is not implemented");
   }
+  variable.initial.reserve(std::min<std::uint64_t>(variable.bytes(), 1 << 20));
   if (!lexer.is_mark('{')) {
     parse_element(lexer, variable);
   } else {

@@ -1,7 +1,8 @@
 #include "gpu/emulator/text/lexer.h"
 
+#include <algorithm>
+#include <array>
 #include <bit>
-#include <cctype>
 #include <charconv>
 #include <string>
 
@@ -10,13 +11,32 @@
 namespace draftproof::gpu::emulator {
 namespace {
 
-bool starts_word(char c) {
-  return std::isalpha(static_cast<unsigned char>(c)) || c == '_' || c == '$' || c == '%';
+constexpr std::uint8_t kStartsWord = 1, kContinuesWord = 2, kDigit = 4, kLetter = 8;
+
+/// What each character can be: modules have tens of megabytes, so no call into the C library.
+constexpr std::array<std::uint8_t, 256> kClasses = [] {
+  std::array<std::uint8_t, 256> classes{};
+  for (int c = 0; c < 256; ++c) {
+    const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    const bool is_digit = c >= '0' && c <= '9';
+    const bool is_sign = c == '_' || c == '$' || c == '%';
+    std::uint8_t flags = 0;
+    if (is_letter) flags |= kLetter;
+    if (is_digit) flags |= kDigit;
+    if (is_letter || is_sign) flags |= kStartsWord;
+    if (is_letter || is_sign || is_digit) flags |= kContinuesWord;
+    classes[static_cast<std::size_t>(c)] = flags;
+  }
+  return classes;
+}();
+
+bool is_class(char c, std::uint8_t flag) {
+  return (kClasses[static_cast<unsigned char>(c)] & flag) != 0;
 }
-bool continues_word(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$' || c == '%';
-}
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool starts_word(char c) { return is_class(c, kStartsWord); }
+bool continues_word(char c) { return is_class(c, kContinuesWord); }
+bool is_digit(char c) { return is_class(c, kDigit); }
+bool is_letter(char c) { return is_class(c, kLetter); }
 
 /// The value of a digit in bases up to 16, or 16 for what is no digit.
 unsigned digit_value(char c) {
@@ -212,7 +232,7 @@ void Lexer::read_number() {
   const std::size_t begin = at_;
   std::size_t end = at_;
   const char second = at_ + 1 < text_.size() ? text_[at_ + 1] : ' ';
-  const bool has_prefix = text_[at_] == '0' && std::isalpha(static_cast<unsigned char>(second));
+  const bool has_prefix = text_[at_] == '0' && is_letter(second);
   bool is_decimal = false;
   while (end < text_.size()) {
     const char c = text_[end];
