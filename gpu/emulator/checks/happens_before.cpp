@@ -84,6 +84,14 @@ void BlockClocks::start(std::uint32_t block, std::uint32_t warp_count, Clock flo
 
 void BlockClocks::meet_all() {
   floor_ = ++latest_;
+  bool hands_on = false;
+  for (WarpClock& warp : warps_) {
+    warp.now = floor_;
+    warp.own.clear();
+    hands_on = hands_on || warp.remote != nullptr || warp.fenced != nullptr ||
+               warp.fenced_cta != nullptr || warp.acquired != nullptr;
+  }
+  if (!hands_on) return;
   RemotePointer remote;
   KnowledgePointer fenced;
   KnowledgePointer fenced_cta;
@@ -93,8 +101,6 @@ void BlockClocks::meet_all() {
     fenced_cta = join(fenced_cta, warp.fenced_cta);
   }
   for (WarpClock& warp : warps_) {
-    warp.now = floor_;
-    warp.own.clear();
     warp.acquired = nullptr;
     warp.remote = remote;
     warp.fenced = fenced;

@@ -142,16 +142,19 @@ void WarpExecution::load(const Instruction& in, LaneMask active) {
   }
   Addresses addresses;
   LaneMask able = gather_addresses(in, active, addresses);
-  if (able != 0) able = aligned_lanes(in, able, addresses, width);
+  const UsedBytes used(access, width);
+  const bool is_whole = used.end - used.begin == width;
+  Shape shape = is_whole ? shape_of(addresses, able, width) : Shape::kScattered;
+  if (!is_aligned(addresses, able, shape, width)) {
+    able = aligned_lanes(in, able, addresses, width);
+    shape = Shape::kScattered;
+  }
   if (able != active) {
     for (std::uint32_t e = 0; e < access.elements; ++e) {
       if (in.destinations[e].present) set_valid(in.destinations[e], active, 0);
     }
     if (able == 0) return;
   }
-  const UsedBytes used(access, width);
-  const bool is_whole = used.end - used.begin == width;
-  const Shape shape = is_whole ? shape_of(addresses, able, width) : Shape::kScattered;
   const bool is_strong = access.order != Order::kWeak;
   const auto first = static_cast<std::uint32_t>(std::countr_zero(able));
   if (shape == Shape::kContiguous && (!is_strong || std::popcount(able) == 1)) {

@@ -37,13 +37,22 @@ LaneMask WarpExecution::gather_addresses(const Instruction& in, LaneMask active,
   return active;
 }
 
-LaneMask WarpExecution::aligned_lanes(const Instruction& in, LaneMask active,
-                                      const Addresses& addresses, std::uint32_t width) {
+bool WarpExecution::is_aligned(const Addresses& addresses, LaneMask active, Shape shape,
+                               std::uint32_t width) {
+  if (shape != Shape::kScattered) {
+    // The other lanes are whole widths away.
+    return (addresses[std::countr_zero(active)] & (width - 1)) == 0;
+  }
   std::uint64_t low = 0;
   for (int lane = 0; lane < kLanes; ++lane) {
     low |= (active >> lane & 1) != 0 ? addresses[lane] : 0;
   }
-  if ((low & (width - 1)) == 0) return active;
+  return (low & (width - 1)) == 0;
+}
+
+LaneMask WarpExecution::aligned_lanes(const Instruction& in, LaneMask active,
+                                      const Addresses& addresses, std::uint32_t width) {
+  if (is_aligned(addresses, active, Shape::kScattered, width)) return active;
   LaneMask misaligned = 0;
   for (int lane = 0; lane < kLanes; ++lane) {
     if ((addresses[lane] & (width - 1)) != 0) misaligned |= LaneMask{1} << lane;
@@ -60,6 +69,7 @@ LaneMask WarpExecution::aligned_lanes(const Instruction& in, LaneMask active,
 
 WarpExecution::Shape WarpExecution::shape_of(const Addresses& addresses, LaneMask active,
                                              std::uint32_t width) {
+  if (active == 0) return Shape::kScattered;
   const int first = std::countr_zero(active);
   const std::uint64_t start = addresses[first];
   if (active == ~LaneMask{0}) {

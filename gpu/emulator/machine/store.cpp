@@ -59,14 +59,17 @@ void WarpExecution::store(const Instruction& in, LaneMask active) {
   const std::uint32_t width = access.element_bytes * std::uint32_t{access.elements};
   Addresses addresses;
   LaneMask able = gather_addresses(in, active, addresses);
-  if (able != 0) able = aligned_lanes(in, able, addresses, width);
+  Shape shape = shape_of(addresses, able, width);
+  if (!is_aligned(addresses, able, shape, width)) {
+    able = aligned_lanes(in, able, addresses, width);
+    shape = Shape::kScattered;
+  }
   if (able == 0) return;
   alignas(16) std::byte values[kPackedBytes];
   for (std::uint32_t e = 0; e < access.elements; ++e) {
     pack_element(frame_, in.sources[e], access.element_bytes, values + e * access.element_bytes,
                  width);
   }
-  const Shape shape = shape_of(addresses, able, width);
   const bool is_strong = access.order != Order::kWeak;
   const auto first = static_cast<std::uint32_t>(std::countr_zero(able));
   if (shape == Shape::kContiguous && !is_strong) {

@@ -66,6 +66,8 @@ class WarpExecution {
   LaneMask gather_addresses(const Instruction& in, LaneMask active, Addresses& addresses);
   LaneMask aligned_lanes(const Instruction& in, LaneMask active, const Addresses& addresses,
                          std::uint32_t width);
+  static bool is_aligned(const Addresses& addresses, LaneMask active, Shape shape,
+                         std::uint32_t width);
   static Shape shape_of(const Addresses& addresses, LaneMask active, std::uint32_t width);
   void synchronise_load(const Instruction& in, const Location& location, std::uint64_t value);
   void synchronise_store(const Instruction& in, const Location& location);
