@@ -111,7 +111,7 @@ void spoil(const Batch& batch, Request& request, Random& random) {
       std::fill(row.begin(), row.end(), is_probability ? 0.0f : -infinity);
       break;
     case 3:
-      value = is_probability ? -0.25f : 65504.0f;
+      value = is_probability ? -0.25f : 32768.0f;
       break;
     default:
       if (!request.proposal.tokens.empty())
@@ -162,6 +162,7 @@ CaseShape shape_for(const reference::VerifierTraits& traits, std::string propert
   shape.rule = traits.rule;
   shape.draft_kinds = traits.draft_kinds;
   shape.formats = traits.formats;
+  shape.with_edge_coins = traits.declares_masses;
   shape.vocab_size_max = std::min(shape.vocab_size_max, traits.vocab_size_max);
   return shape;
 }
@@ -199,14 +200,14 @@ Token token_with_mass(Random& random, const MassRow& row) {
   return 0;
 }
 
-void script_coins(Case& value, Random& random) {
+void script_coins(Case& value, Random& random, bool with_edges) {
   value.seed.reset();
   for (const Request& request : value.batch.requests) {
     for (std::size_t i = 0; i <= request.proposal.tokens.size(); ++i) {
       const std::uint32_t position = request.position + static_cast<std::uint32_t>(i);
       for (Purpose purpose : {Purpose::kAccept, Purpose::kRecovered, Purpose::kBonus})
         value.coins[{request.id, position, purpose, 0, 0}] = nasty_coin(random);
-      if (value.batch.vocab_size > kShapedUpTo || !random.once_in(3)) continue;
+      if (!with_edges || value.batch.vocab_size > kShapedUpTo || !random.once_in(3)) continue;
       const MassRow target = target_law(value.batch, request, i);
       if (target.status != Status::kOk) continue;
       value.coins[{request.id, position, Purpose::kBonus, 0, 0}] =
@@ -241,7 +242,7 @@ Case nasty_case(const CaseShape& shape, std::uint64_t seed) {
     result.batch.requests.push_back(
         nasty_request(shape, result.batch, first_id + static_cast<std::uint32_t>(i), random));
   if (outline.is_scripted)
-    script_coins(result, random);
+    script_coins(result, random, shape.with_edge_coins);
   else
     result.seed = random.bits();
   return result;

@@ -26,7 +26,10 @@ struct CaseShape {
                                                  reference::LogitFormat::kFloat16};
   std::vector<std::string> presets;  ///< empty: all
   bool with_placeholders = true;
-  bool with_filters = true;       ///< top-k, top-p, min-p and temperatures other than 1
+  bool with_filters = true;  ///< top-k, top-p, min-p and temperatures other than 1
+  /// Coins next to the exact edge of their decision: for subjects that promise the masses, since
+  /// arithmetic that rounds may fall on either side.
+  bool with_edge_coins = true;
   bool with_unjudgeable = false;  ///< NaN, +inf, empty rows, bad ids and probabilities
 };
 
@@ -53,7 +56,7 @@ std::uint64_t nasty_coin(Random& random);
 reference::Token token_with_mass(Random& random, const reference::MassRow& row);
 
 /// Gives one coin to every address that a chain can read: accept, recovered and bonus of every
-/// position of every request, drawn by nasty_coin or set next to an edge of its own decision.
-void script_coins(Case& value, Random& random);
+/// position of every request, drawn by nasty_coin or, if wanted, next to an edge of its decision.
+void script_coins(Case& value, Random& random, bool with_edges);
 
 }  // namespace draftproof::properties

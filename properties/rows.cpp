@@ -14,10 +14,10 @@ using reference::Row;
 
 constexpr float kNever = -std::numeric_limits<float>::infinity();
 
-/// Rounds into the format; what would overflow becomes the format's largest or -inf.
+/// Rounds into the format; what would overflow becomes 2^15, which every format has, or -inf.
 float stored(LogitFormat format, double value) {
   const float rounded = reference::rounded_to(format, static_cast<float>(value));
-  if (rounded == std::numeric_limits<float>::infinity()) return 65504.0f;
+  if (rounded == std::numeric_limits<float>::infinity()) return 32768.0f;
   return rounded;
 }
 
@@ -41,9 +41,10 @@ enum class Style {
 };
 constexpr int kStyleCount = 11;
 
-void ensure_finite(Row& row, Random& random, LogitFormat format) {
+/// A row of masks alone could not be judged: its maximum would be -inf or out of range.
+void ensure_ordinary(Row& row, Random& random, LogitFormat format) {
   for (float value : row)
-    if (std::isfinite(value)) return;
+    if (std::fabs(value) <= 128) return;
   row[random.below(row.size())] = stored(format, bell(random));
 }
 
@@ -104,7 +105,7 @@ Row styled(Style style, Random& random, std::size_t vocab_size, LogitFormat form
       fill([&](std::size_t) { return random.once_in(3) ? bell(random) : -1e30; });
       break;
   }
-  ensure_finite(row, random, format);
+  ensure_ordinary(row, random, format);
   return row;
 }
 
@@ -146,7 +147,7 @@ Row related_logits(Random& random, const Row& target, LogitFormat format) {
   }
   for (float& value : row)
     if (std::fabs(value) > 128 && std::isfinite(value)) value = stored(format, -1e30);
-  ensure_finite(row, random, format);
+  ensure_ordinary(row, random, format);
   return row;
 }
 

@@ -26,14 +26,16 @@ constexpr std::size_t kReadableVocab = 32;
 /// A candidate is made only when it is looked at.
 using Thunk = std::function<Case()>;
 using Thunks = std::vector<Thunk>;
+/// Thousands of thunks share the one case that they simplify.
+using Shared = std::shared_ptr<const Case>;
 
-void propose_fewer_requests(const Case& value, Thunks& thunks) {
-  const std::size_t count = value.batch.requests.size();
+void propose_fewer_requests(const Shared& value, Thunks& thunks) {
+  const std::size_t count = value->batch.requests.size();
   for (std::size_t chunk = count; chunk >= 1; chunk /= 2) {
     if (chunk == count) continue;  // no request at all shows nothing
     for (std::size_t first = 0; first + chunk <= count; first += chunk)
       thunks.push_back([=] {
-        Case result = value;
+        Case result = *value;
         auto& requests = result.batch.requests;
         requests.erase(requests.begin() + static_cast<std::ptrdiff_t>(first),
                        requests.begin() + static_cast<std::ptrdiff_t>(first + chunk));
@@ -43,56 +45,56 @@ void propose_fewer_requests(const Case& value, Thunks& thunks) {
   }
 }
 
-void propose_fewer_tokens(const Case& value, Thunks& thunks) {
-  const std::size_t size = value.batch.vocab_size;
+void propose_fewer_tokens(const Shared& value, Thunks& thunks) {
+  const std::size_t size = value->batch.vocab_size;
   for (std::size_t chunk = size / 2; chunk >= 1; chunk /= 2) {
     // In a large vocabulary only the bold cuts are worth their runs.
     if (size > 4096 && chunk < size / 16) break;
     for (std::size_t end = size; end >= chunk; end -= chunk)
-      thunks.push_back([=] { return without_tokens(value, end - chunk, chunk); });
+      thunks.push_back([=] { return without_tokens(*value, end - chunk, chunk); });
   }
 }
 
-void propose_shorter_drafts(const Case& value, Thunks& thunks) {
-  for (std::size_t r = 0; r < value.batch.requests.size(); ++r) {
-    const std::size_t count = value.batch.requests[r].proposal.tokens.size();
+void propose_shorter_drafts(const Shared& value, Thunks& thunks) {
+  for (std::size_t r = 0; r < value->batch.requests.size(); ++r) {
+    const std::size_t count = value->batch.requests[r].proposal.tokens.size();
     if (count > 2)
       thunks.push_back([=] {
-        Case result = value;
+        Case result = *value;
         for (std::size_t i = count; i > count / 2; --i)
           result = without_draft_token(result, r, i - 1);
         return result;
       });
     for (std::size_t i = count; i > 0; --i)
-      thunks.push_back([=] { return without_draft_token(value, r, i - 1); });
+      thunks.push_back([=] { return without_draft_token(*value, r, i - 1); });
   }
 }
 
 template <class Change>
-void propose(const Case& value, Thunks& thunks, Change change) {
+void propose(const Shared& value, Thunks& thunks, Change change) {
   thunks.push_back([=] {
-    Case result = value;
+    Case result = *value;
     change(result);
     return result;
   });
 }
 
-void propose_plain_settings(const Case& value, Thunks& thunks) {
+void propose_plain_settings(const Shared& value, Thunks& thunks) {
   const reference::Preset& plain = reference::preset("default");
-  if (value.batch.preset != plain)
+  if (value->batch.preset != plain)
     propose(value, thunks, [](Case& c) { c.batch.preset = reference::preset("default"); });
-  if (value.batch.format != reference::LogitFormat::kFloat32)
+  if (value->batch.format != reference::LogitFormat::kFloat32)
     propose(value, thunks, [](Case& c) { c.batch.format = reference::LogitFormat::kFloat32; });
-  if (value.execution.block_threads != 0)
+  if (value->execution.block_threads != 0)
     propose(value, thunks, [](Case& c) { c.execution.block_threads = 0; });
-  if (value.execution.padded_draft_count != 0)
+  if (value->execution.padded_draft_count != 0)
     propose(value, thunks, [](Case& c) { c.execution.padded_draft_count = 0; });
-  if (value.execution.schedule != reference::ScheduleKind::kFirstWarpFirst)
+  if (value->execution.schedule != reference::ScheduleKind::kFirstWarpFirst)
     propose(value, thunks,
             [](Case& c) { c.execution.schedule = reference::ScheduleKind::kFirstWarpFirst; });
   const reference::Sampling off;
-  for (std::size_t r = 0; r < value.batch.requests.size(); ++r) {
-    const reference::Sampling& sampling = value.batch.requests[r].sampling;
+  for (std::size_t r = 0; r < value->batch.requests.size(); ++r) {
+    const reference::Sampling& sampling = value->batch.requests[r].sampling;
     const auto set = [&](auto member) {
       if (sampling.*member != off.*member)
         propose(value, thunks, [=](Case& c) {
@@ -123,13 +125,13 @@ void readdress(Case& value, std::size_t index, std::uint32_t id) {
   request.position = 0;
 }
 
-void propose_plain_addresses(const Case& value, Thunks& thunks) {
-  if (value.seed) return;
-  for (std::size_t r = 0; r < value.batch.requests.size(); ++r) {
-    const Request& request = value.batch.requests[r];
+void propose_plain_addresses(const Shared& value, Thunks& thunks) {
+  if (value->seed) return;
+  for (std::size_t r = 0; r < value->batch.requests.size(); ++r) {
+    const Request& request = value->batch.requests[r];
     const auto id = static_cast<std::uint32_t>(r);
     const bool is_taken =
-        std::any_of(value.batch.requests.begin(), value.batch.requests.end(),
+        std::any_of(value->batch.requests.begin(), value->batch.requests.end(),
                     [&](const Request& other) { return &other != &request && other.id == id; });
     if ((request.id != id || request.position != 0) && !is_taken)
       propose(value, thunks, [=](Case& c) { readdress(c, r, id); });
@@ -143,16 +145,16 @@ int rank(std::uint64_t coin) {
   return coin == kCoinMax / 2 + 1 ? 2 : 3;
 }
 
-void propose_plain_coins(const Case& value, Thunks& thunks) {
-  if (value.seed) {
-    thunks.push_back([=] { return with_written_coins(value); });
+void propose_plain_coins(const Shared& value, Thunks& thunks) {
+  if (value->seed) {
+    thunks.push_back([=] { return with_written_coins(*value); });
     return;
   }
-  if (value.fallback_coin != 0) propose(value, thunks, [](Case& c) { c.fallback_coin = 0; });
+  if (value->fallback_coin != 0) propose(value, thunks, [](Case& c) { c.fallback_coin = 0; });
   // A coin that equals the fallback need not be written down at all.
-  for (const auto& [address, coin] : value.coins) {
+  for (const auto& [address, coin] : value->coins) {
     const CoinAddress at = address;
-    if (rank(coin) > 0 || value.fallback_coin == 0)
+    if (rank(coin) > 0 || value->fallback_coin == 0)
       propose(value, thunks, [=](Case& c) { c.coins.erase(at); });
     for (std::uint64_t plain : {std::uint64_t{0}, kCoinMax, kCoinMax / 2 + 1})
       if (rank(plain) < rank(coin)) propose(value, thunks, [=](Case& c) { c.coins[at] = plain; });
@@ -180,9 +182,9 @@ std::vector<float> plainer(float value) {
 }
 
 template <class RowsOf>
-void propose_plain_rows(const Case& value, Thunks& thunks, std::size_t r, RowsOf rows_of,
+void propose_plain_rows(const Shared& value, Thunks& thunks, std::size_t r, RowsOf rows_of,
                         bool is_probability) {
-  const std::vector<Row>& rows = rows_of(value.batch.requests[r]);
+  const std::vector<Row>& rows = rows_of(value->batch.requests[r]);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const float even = is_probability ? 1.0f / static_cast<float>(rows[i].size()) : 0.0f;
     if (std::any_of(rows[i].begin(), rows[i].end(), [&](float each) { return each != even; }))
@@ -197,7 +199,8 @@ void propose_plain_rows(const Case& value, Thunks& thunks, std::size_t r, RowsOf
   }
 }
 
-rc::Seq<Case> candidates(const Case& value) {
+rc::Seq<Case> candidates(const Case& simple) {
+  const Shared value = std::make_shared<const Case>(simple);
   Thunks thunks;
   propose_fewer_requests(value, thunks);
   propose_shorter_drafts(value, thunks);
@@ -205,13 +208,13 @@ rc::Seq<Case> candidates(const Case& value) {
   propose_plain_settings(value, thunks);
   propose_plain_coins(value, thunks);
   propose_plain_addresses(value, thunks);
-  for (std::size_t r = 0; r < value.batch.requests.size(); ++r) {
+  for (std::size_t r = 0; r < value->batch.requests.size(); ++r) {
     propose_plain_rows(
         value, thunks, r, [](auto& request) -> auto& { return request.target_rows; },
-        value.batch.target_kind == reference::RowKind::kProbabilities);
+        value->batch.target_kind == reference::RowKind::kProbabilities);
     propose_plain_rows(
         value, thunks, r, [](auto& request) -> auto& { return request.proposal.rows; },
-        value.batch.draft_kind == reference::RowKind::kProbabilities);
+        value->batch.draft_kind == reference::RowKind::kProbabilities);
   }
   return rc::seq::map(rc::seq::fromContainer(std::move(thunks)),
                       [](const Thunk& thunk) { return thunk(); });
@@ -295,10 +298,14 @@ Shrunk shrink(const Case& failing, const std::function<bool(const Case&)>& fails
               std::uint64_t tries_max) {
   rc::Shrinkable<Case> current = rc::shrinkable::shrinkRecur(failing, candidates);
   Shrunk result;
+  // Where one candidate helped its neighbours often help too, so the next round starts there and
+  // goes once round; from the top again each time, a case of many numbers would take its square.
+  std::size_t start = 0;
   while (!result.is_least) {
     result.is_least = true;
-    auto simpler = current.shrinks();
-    while (auto candidate = simpler.next()) {
+    auto simpler = rc::seq::concat(rc::seq::drop(start, current.shrinks()),
+                                   rc::seq::take(start, current.shrinks()));
+    for (std::size_t index = start; auto candidate = simpler.next(); ++index) {
       const Case value = candidate->value();
       if (!fits(value)) continue;
       if (result.tries++ >= tries_max) {
@@ -309,6 +316,7 @@ Shrunk shrink(const Case& failing, const std::function<bool(const Case&)>& fails
       if (!fails(value)) continue;
       current = *candidate;
       result.is_least = false;
+      start = index;
       break;
     }
   }

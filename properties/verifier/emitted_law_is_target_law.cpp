@@ -165,21 +165,21 @@ std::vector<reference::Sampling> samplings() {
 /// Small laws: every draft kind and format the subject takes, all presets in turn.
 std::vector<TreeOutline> small_outlines(const Course& course, std::uint64_t seed) {
   const reference::VerifierTraits& traits = course.traits();
-  const std::uint64_t rounds = course.by_battery(1, 4, 40);
+  const std::uint64_t rounds = course.by_battery(3, 12, 120);
   std::vector<TreeOutline> outlines;
   for (std::uint64_t round = 0; round < rounds; ++round)
     for (int draft_count = 0; draft_count <= 2; ++draft_count)
       for (RowKind kind : traits.draft_kinds)
         for (const reference::Sampling& sampling : samplings()) {
-          const std::size_t index = outlines.size();
           TreeOutline outline;
-          outline.vocab_size = 2 + static_cast<int>(index % 3);
+          outline.seed = derived_seed(seed, outlines.size());
+          Random random(outline.seed);
+          outline.vocab_size = random.between(2, 4);
           outline.draft_count = draft_count;
           outline.draft_kind = kind;
-          outline.format = traits.formats[index % traits.formats.size()];
-          outline.preset = reference::presets()[index % reference::presets().size()].name;
+          outline.format = random.pick(traits.formats);
+          outline.preset = random.pick(reference::presets()).name;
           outline.sampling = sampling;
-          outline.seed = derived_seed(seed, index);
           outlines.push_back(outline);
         }
   return outlines;
