@@ -28,12 +28,19 @@ constexpr std::uint64_t kSharedBytesMax = 232448;
 
 class EmulatedModule : public Module {
  public:
-  explicit EmulatedModule(DecodedModule module) : module_(std::move(module)) {}
+  EmulatedModule(DecodedModule module, emulator::GlobalMemory& memory)
+      : module_(std::move(module)), memory_(memory) {}
+  ~EmulatedModule() override {
+    for (const Variable& variable : module_.variables) memory_.free(variable.address);
+  }
+  EmulatedModule(const EmulatedModule&) = delete;
+  EmulatedModule& operator=(const EmulatedModule&) = delete;
   const std::vector<EntryInfo>& entries() const override { return module_.entries; }
   const DecodedModule& decoded() const { return module_; }
 
  private:
   DecodedModule module_;
+  emulator::GlobalMemory& memory_;  ///< where the module's variables are
 };
 
 std::string dim_text(const Dim3& dim) {
@@ -103,7 +110,7 @@ class EmulatedDevice : public Device {
   std::unique_ptr<Module> load(std::string_view ptx, std::string_view file_name) override {
     DecodedModule module = emulator::decode(ptx, file_name);
     place_variables(module);
-    return std::make_unique<EmulatedModule>(std::move(module));
+    return std::make_unique<EmulatedModule>(std::move(module), memory_);
   }
 
   DevicePointer allocate(std::size_t bytes, std::string_view label) override {

@@ -231,6 +231,44 @@ TEST(EmulatorMemory, TheHostIsHeldToBoundsToo) {
   EXPECT_THROW(run.device->write(pointer, bytes), Error);
 }
 
+TEST(EmulatorMemory, RegionsAreUsedAgainAfterManyFrees) {
+  EmulatorRun run;
+  const std::string text = kernel("ld.global.u32 %r1, [%a];");
+  DevicePointer recent = 0;
+  std::uint64_t highest = 0;
+  for (int i = 0; i < 70000; ++i) {
+    recent = run.unwritten(4, "short-lived");
+    highest = std::max(highest, recent);
+    run.device->free(recent);
+  }
+  EXPECT_LT(highest, std::uint64_t{1} << 56);
+  run.run(text, recent);
+  EXPECT_EQ(run.count("bounds"), 1u) << run.seen();
+  run.run(text, run.words({1}, "live"));
+  EXPECT_EQ(run.seen(), "");
+}
+
+TEST(EmulatorMemory, AModuleTakesItsVariablesWithIt) {
+  EmulatorRun run;
+  const DevicePointer to = run.unwritten(8, "to");
+  const std::string text = kernel(R"(
+    mov.u64 %q1, counter;
+    atom.global.add.u32 %r1, [%q1], 1;
+    mov.u64 %q2, table;
+    ld.const.u32 %r2, [%q2+4];
+    st.global.u64 [%a], %q1;)",
+                                  ".global .align 4 .u32 counter;\n"
+                                  ".const .align 4 .u32 table[2] = {3, 4};\n");
+  run.launch_options.block = {1, 1, 1};
+  run.run(text, to);
+  EXPECT_EQ(run.seen(), "");
+  const auto address = run.read(to, 2);
+  const DevicePointer counter = address[0] | std::uint64_t{address[1]} << 32;
+  run.run(kernel("ld.global.u32 %r1, [%a];"), counter);
+  ASSERT_EQ(run.count("bounds"), 1u) << run.seen();
+  EXPECT_NE(run.first("bounds").message.find("'counter'"), std::string::npos);
+}
+
 TEST(EmulatorMemory, ArgumentsAndBlocksAreChecked) {
   EmulatorRun run;
   const auto module = run.device->load(kernel(""), "test.ptx");

@@ -22,6 +22,20 @@ std::string hexadecimal(std::uint64_t value) {
 
 }  // namespace
 
+std::size_t GlobalMemory::choose_region() {
+  if (freed_.size() > kQuarantine) {
+    const std::size_t region = freed_.front();
+    freed_.pop_front();
+    return region;
+  }
+  if (regions_.size() >= kRegionsMax) {
+    throw Error(ErrorKind::kInput,
+                std::to_string(kRegionsMax) + " allocations are live or newly freed; free some");
+  }
+  regions_.emplace_back();
+  return regions_.size() - 1;
+}
+
 std::uint64_t GlobalMemory::allocate(std::uint64_t bytes, std::string_view label) {
   if (bytes > kRegionMask) {
     throw Error(ErrorKind::kInput, "an allocation of " + std::to_string(bytes) +
@@ -29,14 +43,15 @@ std::uint64_t GlobalMemory::allocate(std::uint64_t bytes, std::string_view label
   }
   auto allocation = std::make_unique<Allocation>();
   allocation->label = label;
-  allocation->address = (std::uint64_t{regions_.size()} + 1) << kRegionShift;
+  const std::size_t region = choose_region();
+  allocation->address = (std::uint64_t{region} + 1) << kRegionShift;
   allocation->bytes = bytes;
   allocation->data.reset(new std::byte[bytes]);
   std::memset(allocation->data.get(), kUnwritten, bytes);
   allocation->defined = DefinedBytes(bytes);
   allocation->race = RaceShadow(bytes);
-  regions_.push_back(std::move(allocation));
-  return regions_.back()->address;
+  regions_[region] = std::move(allocation);
+  return regions_[region]->address;
 }
 
 void GlobalMemory::free(std::uint64_t address) {
@@ -45,7 +60,7 @@ void GlobalMemory::free(std::uint64_t address) {
     throw Error(ErrorKind::kInput,
                 "free of " + hexadecimal(address) + ", which is not a live allocation");
   }
-  // The region is never used again, so that a use after free is always found.
+  freed_.push_back((address >> kRegionShift) - 1);
   allocation->is_live = false;
   allocation->data.reset();
   allocation->defined = DefinedBytes();
@@ -94,7 +109,9 @@ void GlobalMemory::read(std::uint64_t from, std::span<std::byte> to,
 }
 
 void GlobalMemory::clear_races() {
-  for (auto& allocation : regions_) allocation->race.clear();
+  for (auto& allocation : regions_) {
+    if (allocation != nullptr) allocation->race.clear();
+  }
 }
 
 std::string GlobalMemory::describe(std::uint64_t address, std::uint64_t width) {

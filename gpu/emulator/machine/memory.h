@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -28,9 +29,15 @@ struct Allocation {
   bool is_constant = false;  ///< .const: a store is out of bounds
 };
 
-/// Addresses are deterministic: the n-th allocation of a device has region n.
+/// Addresses are deterministic. The region of a freed allocation is used again only after
+/// kQuarantine later frees, so that a use after free is found for long.
 class GlobalMemory {
  public:
+  static constexpr std::size_t kQuarantine = 16384;
+  /// Regions lie below the windows.
+  static constexpr std::size_t kRegionsMax = (kSharedWindow >> kRegionShift) - 1;
+
+  /// Throws Error(kInput) when the allocation or the number of live ones is too large.
   std::uint64_t allocate(std::uint64_t bytes, std::string_view label);
   /// Throws Error(kInput) unless `address` is what allocate() returned and is still live.
   void free(std::uint64_t address);
@@ -51,7 +58,10 @@ class GlobalMemory {
  private:
   Allocation& host_range(std::uint64_t address, std::uint64_t count, const char* what);
 
+  std::size_t choose_region();
+
   std::vector<std::unique_ptr<Allocation>> regions_;
+  std::deque<std::size_t> freed_;  ///< regions, oldest first
 };
 
 }  // namespace draftproof::gpu::emulator
