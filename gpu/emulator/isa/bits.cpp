@@ -7,10 +7,15 @@
 namespace draftproof::gpu::emulator::isa {
 namespace {
 
+/// Sums of neighbouring fields of 1, 2 and 4 bits, then of the bytes by a product.
 template <class T>
 struct CountOnes {
   DRAFTPROOF_INLINE static std::uint32_t apply(T a) {
-    return static_cast<std::uint32_t>(__builtin_popcountll(a));
+    constexpr T kOnes = static_cast<T>(~T{0});
+    T value = a - (a >> 1 & (kOnes / 3));
+    value = (value & (kOnes / 5)) + (value >> 2 & (kOnes / 5));
+    value = (value + (value >> 4)) & (kOnes / 17);
+    return static_cast<std::uint32_t>(value * (kOnes / 255) >> (8 * sizeof(T) - 8));
   }
 };
 template <class T>
@@ -102,9 +107,10 @@ struct PermuteBytes {
     std::uint32_t result = 0;
     for (int i = 0; i < 4; ++i) {
       const std::uint32_t selector = c >> 4 * i & 0xf;
-      std::uint32_t byte = static_cast<std::uint32_t>(pair >> 8 * (selector & 7)) & 0xff;
-      if ((selector & 8) != 0) byte = (byte & 0x80) != 0 ? 0xff : 0;
-      result |= byte << 8 * i;
+      const std::uint32_t byte = static_cast<std::uint32_t>(pair >> 8 * (selector & 7)) & 0xff;
+      const std::uint32_t sign = (0 - (byte >> 7)) & 0xff;
+      const std::uint32_t replicate = 0 - (selector >> 3);
+      result |= ((byte & ~replicate) | (sign & replicate)) << 8 * i;
     }
     return result;
   }

@@ -58,6 +58,15 @@ struct SingleToHalf {
     return half_bits<kBfloat, kRounding>(value);
   }
 };
+/// The commonest narrowing without branches: half a unit of the kept bits, less one for ties to
+/// even, carries into them; an overflow carries into infinity.
+struct SingleToBfloat {
+  DRAFTPROOF_INLINE static std::uint32_t apply(float a) {
+    const std::uint32_t bits = bits_of(a);
+    const std::uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+    return a != a ? kNan16 : rounded;
+  }
+};
 template <bool kBfloat, Rounding kRounding>
 struct DoubleToHalf {
   DRAFTPROOF_INLINE static std::uint32_t apply(double a) {
@@ -83,8 +92,10 @@ void add_halves(FormTable& table) {
   add("cvt.f64" + type, "d:x", scalar_lanes<HalfToDouble<kBfloat>>());
   for_roundings([&]<Rounding kRounding>(const std::string& rounding) {
     // Of the narrowing directions only these two exist for the packed and relu forms.
+    constexpr bool kIsCommon = kBfloat && kRounding == Rounding::kNearest;
     add("cvt" + rounding + type + ".f32", "x:f",
-        scalar_lanes<SingleToHalf<kBfloat, kRounding, false>>());
+        kIsCommon ? lanes<SingleToBfloat>()
+                  : scalar_lanes<SingleToHalf<kBfloat, kRounding, false>>());
     add("cvt" + rounding + type + ".f64", "x:d", scalar_lanes<DoubleToHalf<kBfloat, kRounding>>());
     if constexpr (kRounding == Rounding::kNearest || kRounding == Rounding::kZero) {
       add("cvt" + rounding + ".relu" + type + ".f32", "x:f",

@@ -82,6 +82,16 @@ struct FromHalf {
   }
 };
 
+/// cvt.rzi.s32.f32 in vectors: what does not fit is moved to where the host's cast is defined.
+struct TruncateSingle {
+  DRAFTPROOF_INLINE static std::uint32_t apply(float a) {
+    const float below = a < 0x1p31f ? a : 0.0f;
+    const float inside = below >= -0x1p31f ? below : -0x1p31f;
+    const auto result = static_cast<std::uint32_t>(static_cast<std::int32_t>(inside));
+    return a >= 0x1p31f ? 0x7fffffff : result;
+  }
+};
+
 template <class T>
 constexpr char result_letter() {
   return sizeof(T) == 8 ? 'q' : sizeof(T) == 4 ? 'w' : 'h';
@@ -97,7 +107,9 @@ void add_result(FormTable& table) {
     const auto add = [&](const std::string& name, const char* source, Handler handler) {
       table.add(name, result + source, handler, Binding::kConvert, kSigned);
     };
-    add(head + to + ".f32", ":f", scalar_lanes<FromSingle<To, kRounding, false>>());
+    constexpr bool kIsCommon = std::is_same_v<To, std::int32_t> && kRounding == Rounding::kZero;
+    add(head + to + ".f32", ":f",
+        kIsCommon ? lanes<TruncateSingle>() : scalar_lanes<FromSingle<To, kRounding, false>>());
     add(head + ".ftz" + to + ".f32", ":f", scalar_lanes<FromSingle<To, kRounding, true>>());
     add(head + to + ".f64", ":d", scalar_lanes<FromDouble<To, kRounding>>());
     add(head + to + ".f16", ":x", scalar_lanes<FromHalf<To, kRounding, false>>());

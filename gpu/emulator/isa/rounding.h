@@ -26,37 +26,28 @@ DRAFTPROOF_INLINE UnroundedSum exact_sum(double a, double b) {
   return {high, (a - a_part) + (b - b_part)};
 }
 
-/// The neighbour of a binary32 number towards -infinity or +infinity; a finite number's neighbour
-/// may be infinite, an infinity's is the largest number.
-DRAFTPROOF_INLINE float next_down(float value) {
-  const std::uint32_t bits = bits_of(value);
-  const std::uint32_t moved = (bits >> 31) != 0 ? bits + 1 : bits - 1;
-  return float_of((bits & 0x7fffffff) == 0 ? 0x80000001 : moved);
-}
-DRAFTPROOF_INLINE float next_up(float value) {
-  const std::uint32_t bits = bits_of(value);
-  const std::uint32_t moved = (bits >> 31) != 0 ? bits - 1 : bits + 1;
-  return float_of((bits & 0x7fffffff) == 0 ? 0x00000001 : moved);
-}
-
 /// Rounds high + low to binary32. The nearest number to `high` is at most half a unit away, so the
 /// wanted one is it or its neighbour; where it equals `high`, the sign of `low` decides. NaN and
-/// infinity fail every comparison and stay.
+/// infinity fail every comparison and stay. Neighbouring patterns are neighbouring numbers, an
+/// infinity's is the largest number, and a zero has the sign of `high`, so that the step away from
+/// it is one pattern up. No branches: the loops around this are to be vectorised.
 template <Rounding kRounding>
 DRAFTPROOF_INLINE float round_sum(UnroundedSum sum) {
   static_assert(kRounding != Rounding::kNearest);
   const float nearest = static_cast<float>(sum.high);
   const double back = nearest;
-  const bool is_above = back > sum.high || (back == sum.high && sum.low < 0);
-  const bool is_below = back < sum.high || (back == sum.high && sum.low > 0);
-  bool down = is_above, up = is_below;
-  if constexpr (kRounding == Rounding::kDown) up = false;
-  if constexpr (kRounding == Rounding::kUp) down = false;
+  const int is_equal = back == sum.high;
+  int down = (back > sum.high) | (is_equal & (sum.low < 0));
+  int up = (back < sum.high) | (is_equal & (sum.low > 0));
+  if constexpr (kRounding == Rounding::kDown) up = 0;
+  if constexpr (kRounding == Rounding::kUp) down = 0;
   if constexpr (kRounding == Rounding::kZero) {
-    down = down && sum.high > 0;
-    up = up && sum.high < 0;
+    down &= sum.high > 0;
+    up &= sum.high < 0;
   }
-  return down ? next_down(nearest) : up ? next_up(nearest) : nearest;
+  const std::uint32_t bits = bits_of(nearest);
+  const std::uint32_t away = 1 - 2 * (bits >> 31);
+  return float_of(bits + static_cast<std::uint32_t>(up - down) * away);
 }
 
 /// Same for a sum of two terms, whose exact zero is -0 when rounding down unless both are +0.
@@ -65,8 +56,9 @@ DRAFTPROOF_INLINE float round_terms(double a, double b) {
   const UnroundedSum sum = exact_sum(a, b);
   const float result = round_sum<kRounding>(sum);
   if constexpr (kRounding == Rounding::kDown) {
-    const bool has_minus = ((bits_of(a) | bits_of(b)) >> 63) != 0;
-    return sum.high == 0 && has_minus ? float_of(0x80000000) : result;
+    const std::uint32_t has_minus = static_cast<std::uint32_t>((bits_of(a) | bits_of(b)) >> 63) &
+                                    static_cast<std::uint32_t>(sum.high == 0);
+    return float_of(bits_of(result) | has_minus << 31);
   }
   return result;
 }
