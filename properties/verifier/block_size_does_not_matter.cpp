@@ -1,6 +1,7 @@
 // Block size: how many threads share a row is a matter of speed. Integer sums have no order, so the
 // answer is the same for every block size that the subject accepts.
 #include "properties/verifier/properties.h"
+#include "properties/verifier/schedules.h"
 #include "properties/verifier/variants.h"
 
 namespace draftproof::properties::verifier {
@@ -29,10 +30,10 @@ std::optional<Complaint> judge(const Subject& subject, const Case& value) {
 
 void course(Course& course, std::uint64_t seed) {
   CaseShape shape = shape_for(course.traits(), "block_size_does_not_matter");
-  shape.vocab_size_max = std::min<std::size_t>(course.traits().vocab_size_max, 2100);
   shape.draft_count_max = 3;
   shape.with_unjudgeable = course.traits().declares_masses;
-  try_nasty_cases(course, seed, shape, course.by_battery(6, 60, 600));
+  try_nasty_cases(course, seed, shape, course.by_battery(7, 63, 630), nullptr,
+                  sizes_around_blocks());
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "properties/verifier/device_checks.h"
 
+#include <algorithm>
+
 #include "oracle/explain.h"
 #include "properties/generators.h"
 #include "properties/verifier/schedules.h"
@@ -24,7 +26,6 @@ Judge no_observation(std::function<bool(const std::string&)> is_meant) {
 
 void run_under_all_schedules(Course& course, std::uint64_t seed, const std::string& property) {
   CaseShape shape = shape_for(course.traits(), property);
-  shape.vocab_size_max = std::min<std::size_t>(course.traits().vocab_size_max, 1100);
   shape.draft_count_max = 3;
   shape.request_count = 4;
   shape.with_unjudgeable = course.traits().declares_masses;
@@ -34,7 +35,10 @@ void run_under_all_schedules(Course& course, std::uint64_t seed, const std::stri
   course.expect(rounds * blocks.size() * 4 * static_cast<std::uint64_t>(shape.request_count));
   for (std::uint64_t round = 0; round < rounds; ++round) {
     for (std::size_t b = 0; b < blocks.size(); ++b) {
-      Case value = nasty_case(shape, derived_seed(seed, round * blocks.size() + b));
+      const std::size_t index = round * blocks.size() + b;
+      const std::size_t size = sizes_around_blocks()[index % sizes_around_blocks().size()];
+      shape.vocab_size = std::min(size, course.traits().vocab_size_max);
+      Case value = nasty_case(shape, derived_seed(seed, index));
       value.execution.block_threads = blocks[b];
       value.execution.padded_draft_count = round % 2 == 0 ? 0 : shape.draft_count_max + 2;
       for (const reference::Execution& execution : schedules(value.execution, 2)) {

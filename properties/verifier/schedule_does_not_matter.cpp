@@ -25,13 +25,14 @@ std::optional<Complaint> judge(const Subject& subject, const Case& value) {
 
 void course(Course& course, std::uint64_t seed) {
   CaseShape shape = shape_for(course.traits(), "schedule_does_not_matter");
-  shape.vocab_size_max = std::min<std::size_t>(course.traits().vocab_size_max, 2100);
   shape.draft_count_max = 3;
   const std::vector<int> blocks = course.traits().block_threads;
-  try_nasty_cases(course, seed, shape, course.by_battery(6, 60, 600),
-                  [&](Case& value, Random& random) {
-                    if (!blocks.empty()) value.execution.block_threads = random.pick(blocks);
-                  });
+  try_nasty_cases(
+      course, seed, shape, course.by_battery(7, 63, 630),
+      [&](Case& value, Random& random) {
+        if (!blocks.empty()) value.execution.block_threads = random.pick(blocks);
+      },
+      sizes_around_blocks());
 }
 
 }  // namespace

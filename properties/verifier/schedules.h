@@ -1,6 +1,8 @@
-// Schedules: the orders of warps under which subjects on a device are run.
+// Schedules: the orders of warps under which subjects on a device are run, and the sizes of row at
+// which the number of threads makes a difference.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "reference/verifier.h"
@@ -19,6 +21,12 @@ inline std::vector<reference::Execution> schedules(const reference::Execution& b
     list.back().schedule_seed = static_cast<std::uint64_t>(seed);
   }
   return list;
+}
+
+/// Vocabulary sizes on both sides of common block sizes and tiles, small ones first.
+inline const std::vector<std::size_t>& sizes_around_blocks() {
+  static const std::vector<std::size_t> sizes = {2, 33, 97, 257, 700, 1025, 2049};
+  return sizes;
 }
 
 }  // namespace draftproof::properties::verifier

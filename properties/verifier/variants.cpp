@@ -1,5 +1,7 @@
 #include "properties/verifier/variants.h"
 
+#include <algorithm>
+
 #include "oracle/parity.h"
 
 namespace draftproof::properties::verifier {
@@ -17,10 +19,13 @@ std::optional<Complaint> difference(const reference::Outcome& expected,
 }
 
 void try_nasty_cases(Course& course, std::uint64_t seed, CaseShape shape, std::uint64_t batches,
-                     const std::function<void(Case&, Random&)>& adapt) {
+                     const std::function<void(Case&, Random&)>& adapt,
+                     const std::vector<std::size_t>& sizes) {
   course.expect(batches * static_cast<std::uint64_t>(shape.request_count));
   for (std::uint64_t i = 0; i < batches; ++i) {
     const std::uint64_t case_seed = derived_seed(seed, i);
+    if (!sizes.empty())
+      shape.vocab_size = std::min(sizes[i % sizes.size()], course.traits().vocab_size_max);
     Case value = nasty_case(shape, case_seed);
     Random random(derived_seed(case_seed, 1));
     if (adapt) adapt(value, random);

@@ -14,8 +14,10 @@ namespace draftproof::properties::verifier {
 std::optional<Complaint> difference(const reference::Outcome& expected,
                                     const reference::Outcome& observed, const std::string& because);
 
-/// Runs generated cases: smoke, standard and deep numbers of batches of `shape`, `adapt`ed.
+/// Runs so many generated batches of `shape`, each changed by `adapt`. With `sizes` the vocabulary
+/// takes these in turn.
 void try_nasty_cases(Course& course, std::uint64_t seed, CaseShape shape, std::uint64_t batches,
-                     const std::function<void(Case&, Random&)>& adapt = nullptr);
+                     const std::function<void(Case&, Random&)>& adapt = nullptr,
+                     const std::vector<std::size_t>& sizes = {});
 
 }  // namespace draftproof::properties::verifier
