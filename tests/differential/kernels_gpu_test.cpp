@@ -2,9 +2,13 @@
 // kernels_property_test.cpp and larger ones; nothing is observed here but the outcome.
 #include <gtest/gtest.h>
 
+#include <cctype>
+#include <cstdlib>
+#include <fstream>
+
 #include "gpu/emulated_device.h"
 #include "reference/verify/verifiers.h"
-#include "tests/differential/parity.h"
+#include "tests/differential/golden.h"
 #include "tests/gpu/require_gpu.h"
 
 namespace draftproof::tests {
@@ -42,6 +46,25 @@ TEST_F(KernelParityOnGpu, ChainAgreesBeyondEighteenBits) {
 }
 
 TEST_F(KernelParityOnGpu, GreedyAgrees) { expect_parity("greedy", 15, 1000, {1, 300, 6, 40}); }
+
+/// Rewritten on request only: the goldens of this GPU.
+TEST_F(KernelParityOnGpu, WritesItsGoldens) {
+  const char* wanted = std::getenv("DRAFTPROOF_UPDATE_GOLDENS");
+  if (wanted == nullptr || std::string(wanted) != "1")
+    GTEST_SKIP() << "DRAFTPROOF_UPDATE_GOLDENS=1 writes fixtures/goldens";
+  std::string name = device_->name();
+  for (char& letter : name)
+    if (std::isalnum(static_cast<unsigned char>(letter)) == 0) letter = '_';
+  std::ofstream file(DRAFTPROOF_SOURCE_DIR "/fixtures/goldens/kernels_" + name + ".txt");
+  const auto subject = gpu::make_kernel_verifier(*device_, "chain");
+  RandomCases cases = golden_cases();
+  for (int i = 0; i < kGoldenCount; ++i) {
+    RandomCase input = cases.next();
+    const auto outcome = subject->verify(input.batch, *input.coins, input.execution);
+    file << golden_line(i, input.batch, outcome.requests) << '\n';
+  }
+  EXPECT_TRUE(file.good());
+}
 
 /// The same text on both devices, the emulator's counts aside.
 TEST_F(KernelParityOnGpu, TheEmulatorAgrees) {
