@@ -19,23 +19,9 @@ class OneInstruction {
   explicit OneInstruction(const std::string& name) {
     const std::optional<Form> form = find_form(name);
     if (!form || form->prototype.handler == nullptr) throw std::runtime_error("no form " + name);
-    instruction_ = form->prototype;
-    bool is_source = false;
-    std::size_t sources = 0, destinations = 0;
-    for (const char letter : form->signature) {
-      if (letter == ':') {
-        is_source = true;
-      } else if (letter == '?' || letter == 'i' || letter == '*') {
-        throw std::runtime_error("the signature of " + name + " is not for this harness");
-      } else if (is_source) {
-        instruction_.sources[sources++] = place(letter);
-      } else {
-        instruction_.destinations[destinations++] = place(letter);
-      }
-    }
-    bytes_.resize(kSlots * 256);
-    validity_.assign(kSlots, ~LaneMask{0});
+    bind(*form, name);
   }
+  OneInstruction(const Form& form, const std::string& name) { bind(form, name); }
 
   Instruction& instruction() { return instruction_; }
   /// Adds a second destination predicate (p|q) or similar.
@@ -72,6 +58,9 @@ class OneInstruction {
     return validity_[instruction_.destinations[static_cast<std::size_t>(index)].validity];
   }
 
+  std::vector<std::byte>& bytes() { return bytes_; }
+  std::vector<LaneMask>& validity() { return validity_; }
+
   LaneMask run(LaneMask active = ~LaneMask{0}, std::uint32_t seed = 0) {
     Frame frame;
     frame.values = {base(), base()};
@@ -82,6 +71,25 @@ class OneInstruction {
 
  private:
   static constexpr std::size_t kSlots = 12;
+
+  void bind(const Form& form, const std::string& name) {
+    instruction_ = form.prototype;
+    bool is_source = false;
+    std::size_t sources = 0, destinations = 0;
+    for (const char letter : form.signature) {
+      if (letter == ':') {
+        is_source = true;
+      } else if (letter == '?' || letter == 'i' || letter == '*') {
+        throw std::runtime_error("the signature of " + name + " is not for this harness");
+      } else if (is_source) {
+        instruction_.sources[sources++] = place(letter);
+      } else {
+        instruction_.destinations[destinations++] = place(letter);
+      }
+    }
+    bytes_.resize(kSlots * 256);
+    validity_.assign(kSlots, ~LaneMask{0});
+  }
 
   Operand place(char letter) {
     Operand operand;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "gpu/emulator/isa/families.h"
+#include "gpu/emulator/isa/lanes.h"
 #include "reference/error.h"
 
 namespace draftproof::gpu::emulator {
@@ -25,33 +26,50 @@ const Form* FormTable::find(const std::string& name) const {
   return found == forms_.end() ? nullptr : &found->second;
 }
 
+namespace {
+thread_local bool wide_vectors_allowed = true;
+}  // namespace
+
+bool isa::has_wide_vectors() {
+  static const bool is_supported =
+      __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+      __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
+      __builtin_cpu_supports("lzcnt") && __builtin_cpu_supports("popcnt") &&
+      __builtin_cpu_supports("f16c");
+  return is_supported && wide_vectors_allowed;
+}
+
+FormTable build_compute_forms(bool allow_wide_vectors) {
+  wide_vectors_allowed = allow_wide_vectors;
+  FormTable result;
+  isa::add_integer_forms(result);
+  isa::add_integer_wide_forms(result);
+  isa::add_division_forms(result);
+  isa::add_logic_forms(result);
+  isa::add_bit_forms(result);
+  isa::add_carry_forms(result);
+  isa::add_packed_forms(result);
+  isa::add_compare_forms(result);
+  isa::add_set_forms(result);
+  isa::add_select_forms(result);
+  isa::add_move_forms(result);
+  isa::add_single_forms(result);
+  isa::add_single_fma_forms(result);
+  isa::add_double_forms(result);
+  isa::add_quotient_forms(result);
+  isa::add_approximate_forms(result);
+  isa::add_half_forms(result);
+  isa::add_integer_conversions(result);
+  isa::add_integer_to_float_conversions(result);
+  isa::add_float_to_integer_conversions(result);
+  isa::add_float_conversions(result);
+  isa::add_address_forms(result);
+  wide_vectors_allowed = true;
+  return result;
+}
+
 const FormTable& compute_forms() {
-  static const FormTable table = [] {
-    FormTable result;
-    isa::add_integer_forms(result);
-    isa::add_integer_wide_forms(result);
-    isa::add_division_forms(result);
-    isa::add_logic_forms(result);
-    isa::add_bit_forms(result);
-    isa::add_carry_forms(result);
-    isa::add_packed_forms(result);
-    isa::add_compare_forms(result);
-    isa::add_set_forms(result);
-    isa::add_select_forms(result);
-    isa::add_move_forms(result);
-    isa::add_single_forms(result);
-    isa::add_single_fma_forms(result);
-    isa::add_double_forms(result);
-    isa::add_quotient_forms(result);
-    isa::add_approximate_forms(result);
-    isa::add_half_forms(result);
-    isa::add_integer_conversions(result);
-    isa::add_integer_to_float_conversions(result);
-    isa::add_float_to_integer_conversions(result);
-    isa::add_float_conversions(result);
-    isa::add_address_forms(result);
-    return result;
-  }();
+  static const FormTable table = build_compute_forms(true);
   return table;
 }
 

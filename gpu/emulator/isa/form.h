@@ -56,6 +56,10 @@ class FormTable {
 
 const FormTable& compute_forms();
 
+/// A table of its own, with vector code for this CPU or for any. Both compute the same, which is
+/// tested; everything but that test uses compute_forms().
+FormTable build_compute_forms(bool allow_wide_vectors);
+
 /// The form of that name, or nothing when it is not implemented.
 std::optional<Form> find_form(std::string_view name);
 

@@ -23,12 +23,8 @@ namespace draftproof::gpu::emulator::isa {
 
 inline constexpr LaneMask kAllLanes = ~LaneMask{0};
 
-/// Whether this CPU runs what DRAFTPROOF_WIDE compiles.
-inline bool has_wide_vectors() {
-  static const bool result = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                             __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("f16c");
-  return result;
-}
+/// Whether the table that is being built may hold what DRAFTPROOF_WIDE compiles.
+bool has_wide_vectors();
 
 /// The values of one source operand; a predicate's are the bits of a word.
 template <class T>
