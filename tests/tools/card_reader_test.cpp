@@ -62,11 +62,26 @@ TEST(CardReader, ReadsTheCommittedCard) {
   EXPECT_EQ(stage.let.at(0).second.evaluate({{"V", 1002}}), 2);
   EXPECT_EQ(stage.let.at(0).second.evaluate({{"V", 1001}}), 1);
   EXPECT_EQ(stage.parameters[3].access, gpu::CardAccess::kOut);
-  EXPECT_EQ(stage.parameters[4].init, gpu::CardInit::kFill);
+  EXPECT_EQ(stage.parameters[4].access, gpu::CardAccess::kInOut);
   EXPECT_TRUE(stage.parameters[8].is_null);
   EXPECT_EQ(stage.parameters[9].role, "rng.seed");
   EXPECT_EQ(stage.parameters[9].place,
             kCommitted + ":" + std::to_string(line_of("{ name = \"seed_val\"")));
+}
+
+TEST(CardReader, ReadsWhatABufferHoldsAtFirst) {
+  const auto init = [](const std::string& text) {
+    std::string card = committed_text();
+    const std::string from = "access = \"out\"";
+    card.replace(card.find(from), from.size(), "init = \"" + text + "\"");
+    return card_from_toml(card, "some.toml").stages[0].parameters[3];
+  };
+  EXPECT_EQ(init("poison").init, gpu::CardInit::kPoison);
+  EXPECT_EQ(init("zeros").init, gpu::CardInit::kZeros);
+  EXPECT_EQ(init("iota").init, gpu::CardInit::kIota);
+  EXPECT_EQ(init("fill(3*V)").init, gpu::CardInit::kFill);
+  EXPECT_EQ(init("fill(3*V)").init_value->evaluate({{"V", 5}}), 15);
+  EXPECT_EQ(init("cumsum(i%2)").init, gpu::CardInit::kCumulative);
 }
 
 TEST(CardReader, ErrorsNameFileAndLine) {
@@ -100,7 +115,7 @@ TEST(CardReader, RejectsParametersThatDoNotAddUp) {
   EXPECT_THAT(message("value = \"G\"", "value = \"G +\""), HasSubstr("ends too early"));
   EXPECT_THAT(message(",  value = \"G\"", ""), HasSubstr("needs either a value or a role"));
   EXPECT_THAT(message("value = \"G\"", "null = true"), HasSubstr("is no pointer"));
-  EXPECT_THAT(message("init = \"fill(1000)\"", "init = \"fill 1000\""),
+  EXPECT_THAT(message("access = \"out\"", "init = \"fill 1000\""),
               HasSubstr("one of: poison, zeros"));
   EXPECT_THAT(message("access = \"out\"", "access = \"write\""),
               HasSubstr("one of: in, out, inout"));

@@ -168,10 +168,10 @@ TEST_F(FlashinferChain, MissingBarriersAreFlagged) {
 TEST_F(FlashinferChain, ReadsPastTheRowsAreFlagged) {
   // The kernel is told a vocabulary that is larger by one vector than its rows.
   std::string card = text_of(kCard);
-  const std::string from = "{ name = \"vocab_size\",   type = \"u32\",  value = \"V\" }";
+  const std::string from = "{ name = \"vocab_size\",    type = \"u32\",  value = \"V\" }";
   ASSERT_NE(card.find(from), std::string::npos);
   card.replace(card.find(from), from.size(),
-               "{ name = \"vocab_size\",   type = \"u32\",  value = \"V+4\" }");
+               "{ name = \"vocab_size\",    type = \"u32\",  value = \"V+4\" }");
   const std::vector<Verdict> verdicts = check(ptx_, card, 8);
   EXPECT_EQ(of(verdicts, "memory_safe").kind, VerdictKind::kViolated);
   ASSERT_FALSE(of(verdicts, "memory_safe").observations.empty());

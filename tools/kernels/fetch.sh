@@ -42,7 +42,8 @@ wheel() {
   say "downloading $(cut -d' ' -f1 "$here/$name.requirements") from PyPI"
   rm -rf "$folder/download"
   "$python" -m pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: \
-    --require-hashes -r "$here/$name.requirements" -d "$folder/download" >"$folder/pip.log" 2>&1 || {
+    --require-hashes -r "$here/$name.requirements" -d "$folder/download" \
+    >"$folder/pip.log" 2>&1 || {
     tail -3 "$folder/pip.log" >&2
     fail "pip could not download $name ($folder/pip.log); check the network and rerun"
   }

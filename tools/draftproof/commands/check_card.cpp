@@ -174,6 +174,15 @@ void run_case(const CardCheck& settings, const gpu::CardKernel& kernel, const Ca
   }
 }
 
+/// Cases are numbered within a battery, so the battery belongs to what repeats them.
+std::string replay_command(const CardCheck& settings) {
+  const char* battery = settings.battery == properties::Battery::kSmoke      ? "smoke"
+                        : settings.battery == properties::Battery::kStandard ? "standard"
+                                                                             : "deep";
+  return "draftproof check --kernel " + settings.card + " --battery " + battery + " --seed " +
+         std::to_string(settings.seed);
+}
+
 }  // namespace
 
 std::vector<oracle::Verdict> check_card(const CardCheck& settings) {
@@ -186,8 +195,7 @@ std::vector<oracle::Verdict> check_card(const CardCheck& settings) {
   });
   if (plan.empty())
     throw Error(ErrorKind::kInput, "the constraints admit no case", kernel.card().place);
-  CardEvidence evidence(kernel.card(), "draftproof check --kernel " + settings.card + " --seed " +
-                                           std::to_string(settings.seed));
+  CardEvidence evidence(kernel.card(), replay_command(settings));
   std::uint64_t done = 0;
   for (const CardCaseSpec& spec : plan) {
     if (settings.stopped()) break;
