@@ -15,8 +15,6 @@
 
 namespace draftproof::gpu::emulator {
 
-EntryInfo describe(const ModuleSymbols& symbols, const ParsedFunction& entry);
-
 namespace {
 
 /// The highest .version whose text this emulator has been run on.

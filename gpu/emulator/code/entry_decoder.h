@@ -18,6 +18,9 @@
 
 namespace draftproof::gpu::emulator {
 
+/// What the header of an entry says; shared memory is known after decoding only.
+EntryInfo describe(const ModuleSymbols& symbols, const ParsedFunction& entry);
+
 class EntryDecoder {
  public:
   EntryDecoder(ModuleSymbols& symbols, const ParsedFunction& entry)
