@@ -16,10 +16,10 @@
 #include "oracle/pick_band.h"
 
 #include <bit>
-#include <boost/multiprecision/cpp_int.hpp>
 #include <string>
 
 #include "reference/error.h"
+#include "reference/scalar.h"
 
 namespace draftproof::oracle {
 namespace {

@@ -68,10 +68,12 @@ PYTHON
 
 fetch_flashinfer() {
   local out=$build/third_party/flashinfer card=fixtures/kernels/flashinfer_chain.toml
-  local inputs nvcc smem includes
+  local inputs nvcc smem flags includes
+  read -ra flags <<<"$(sed -n 's/^flags *= *"\(.*\)".*/\1/p' $card)"
+  [[ ${#flags[@]} -gt 0 ]] || fail "$card: no flags"
   smem=$(sed -n 's/^dynamic_smem *= *\([0-9]*\).*/\1/p' $card)
   [[ -n $smem ]] || fail "$card: no dynamic_smem"
-  inputs="$smem $(cat $here/fetch.sh $here/flashinfer_chain.cu $here/*.requirements | sha256sum)"
+  inputs="$smem ${flags[*]} $(cat $here/fetch.sh $here/flashinfer_chain.cu $here/*.requirements | sha256sum)"
   if [[ -f $out/chain.ptx && $(cat "$out/complete" 2>/dev/null) == "$inputs" ]]; then
     return 0
   fi
@@ -87,9 +89,9 @@ fetch_flashinfer() {
     includes+=(-I "$out/curand")
   fi
   say "compiling the chain sampling kernel with $nvcc"
-  # The flags of the package's own just-in-time build (flashinfer/jit/core.py), -use_fast_math
-  # included; -lineinfo changes no code and lets findings name source lines.
-  "$nvcc" -ptx -arch=compute_80 -std=c++17 -O3 -use_fast_math -DNDEBUG -lineinfo \
+  # The header's switches for formats are those of the package; -lineinfo changes no code and lets
+  # findings name source lines.
+  "$nvcc" -ptx -arch=compute_80 "${flags[@]}" -lineinfo \
     -DFLASHINFER_ENABLE_F16 -DFLASHINFER_ENABLE_BF16 -DFLASHINFER_ENABLE_FP8_E4M3 \
     -DFLASHINFER_ENABLE_FP8_E5M2 -DFLASHINFER_ENABLE_FP8_E8M0 -DFLASHINFER_ENABLE_FP4_E2M1 \
     "-DDRAFTPROOF_DYNAMIC_SMEM=$smem" "${includes[@]}" \
