@@ -145,6 +145,56 @@ std::string producer_consumer(const std::string& free) {
   DONE:)";
 }
 
+// Warp 0 hands a word to warp 1 of its block by a flag in shared memory.
+std::string shared_flag(const std::string& before_flag, const std::string& store,
+                        const std::string& load, const std::string& after_flag) {
+  return R"(
+    .shared .align 4 .b8 s[8];
+    mov.u32 %r1, s;
+    mov.u32 %r2, 1;
+    mov.u32 %r3, 0;
+    setp.eq.u32 %p1, %t, 0;
+    @%p1 st.shared.u32 [%r1+4], %r3;
+    bar.sync 0;
+    setp.gt.u32 %p2, %t, 31;
+    @%p2 bra RECEIVE;
+    @%p1 st.shared.u32 [%r1], %n;
+    )" + before_flag +
+         "\n    @%p1 " + store + R"(
+    bra DONE;
+  RECEIVE:
+    )" + load +
+         R"(
+    setp.eq.u32 %p3, %r4, 0;
+    @%p3 bra RECEIVE;
+    )" + after_flag +
+         R"(
+    ld.shared.u32 %r5, [%r1];
+    setp.eq.u32 %p4, %t, 32;
+    @%p4 st.global.u32 [%cc], %r5;
+  DONE:)";
+}
+
+// Thread 0 of each block adds to a word under a lock; relaxed atomics, so the fences order it.
+std::string lock(const std::string& enter, const std::string& leave) {
+  return R"(
+    setp.ne.u32 %p1, %t, 0;
+    @%p1 bra DONE;
+  TAKE:
+    atom.global.cas.b32 %r1, [%b], 0, 1;
+    setp.ne.u32 %p2, %r1, 0;
+    @%p2 bra TAKE;
+    )" + enter +
+         R"(
+    ld.global.u32 %r2, [%a];
+    add.u32 %r2, %r2, 1;
+    st.global.u32 [%a], %r2;
+    )" + leave +
+         R"(
+    atom.global.exch.b32 %r3, [%b], 0;
+  DONE:)";
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Cases, EmulatorRace,
     testing::Values(
@@ -188,6 +238,24 @@ INSTANTIATE_TEST_SUITE_P(
                  false, 2, 1},
         RaceCase{"LastBlockWithFence", last_block("membar.gl;"), false, 8, 64},
         RaceCase{"LastBlockWithoutFence", last_block(""), true, 8, 64},
+        RaceCase{"SharedFlagVolatileWithFences",
+                 shared_flag("membar.cta;", "st.volatile.shared.u32 [%r1+4], %r2;",
+                             "ld.volatile.shared.u32 %r4, [%r1+4];", "membar.cta;"),
+                 false},
+        RaceCase{"SharedFlagWithoutFence",
+                 shared_flag("", "st.volatile.shared.u32 [%r1+4], %r2;",
+                             "ld.volatile.shared.u32 %r4, [%r1+4];", "membar.cta;"),
+                 true},
+        RaceCase{"SharedFlagReleaseAcquire",
+                 shared_flag("", "st.release.cta.shared.u32 [%r1+4], %r2;",
+                             "ld.acquire.cta.shared.u32 %r4, [%r1+4];", ""),
+                 false},
+        RaceCase{"SharedFlagPlain",
+                 shared_flag("membar.cta;", "st.shared.u32 [%r1+4], %r2;",
+                             "ld.volatile.shared.u32 %r4, [%r1+4];", "membar.cta;"),
+                 true},
+        RaceCase{"LockWithFences", lock("membar.gl;", "membar.gl;"), false, 4, 32},
+        RaceCase{"LockWithoutFences", lock("", ""), true, 4, 32},
         RaceCase{"ProducerConsumer", producer_consumer("bar.sync 2, 64;"), false},
         RaceCase{"ProducerDoesNotWait", producer_consumer(""), true},
         RaceCase{"NeighbouringBytesOfOneWord",

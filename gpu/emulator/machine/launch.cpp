@@ -18,7 +18,7 @@ using reference::ScheduleKind;
 constexpr std::uint64_t kOrderedQuantum = 1 << 16;
 /// Rounds in which every warp of every block only polled, without any progress: no one is left who
 /// could change what they wait for.
-constexpr std::uint64_t kFruitlessRounds = 64;
+constexpr std::uint64_t kFruitlessRounds = 256;
 /// Blocks that start although the others do not wait for them.
 constexpr std::size_t kEagerBlocks = 8;
 /// Stamps are 31 bits; the shadows are cleared long before they run out.
