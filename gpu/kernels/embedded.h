@@ -1,5 +1,5 @@
-// Embedded modules: the PTX of our own kernels, as nvcc made it at build time (kernels.cmake). Empty
-// in a build without nvcc that was not given PTX built elsewhere.
+// Embedded modules: the PTX of our own kernels, as nvcc made it at build time (kernels.cmake).
+// Empty in a build without nvcc that was not given PTX built elsewhere.
 #pragma once
 
 #include <span>
