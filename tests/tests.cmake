@@ -16,7 +16,7 @@ set(draftproof_links_fixtures draftproof_fixtures draftproof_oracle)
 set(draftproof_links_properties draftproof_properties draftproof_fixtures)
 set(draftproof_links_tools draftproof_tools)
 set(draftproof_links_differential draftproof_tools)
-set(draftproof_links_end_to_end nlohmann_json::nlohmann_json pugixml::pugixml)
+set(draftproof_links_end_to_end draftproof_options nlohmann_json::nlohmann_json pugixml::pugixml)
 
 function(draftproof_tests folder label)
   if(label STREQUAL unit)

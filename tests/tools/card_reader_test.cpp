@@ -110,6 +110,11 @@ TEST(CardReader, RejectsWhatTheJudgeDoesNotKnow) {
 }
 
 TEST(CardReader, RejectsParametersThatDoNotAddUp) {
+  EXPECT_THAT(message("role = \"rng.seed\"", "role = \"rng.sede\""),
+              HasSubstr("one of: draft_probs, draft_ids"));
+  EXPECT_THAT(message("role = \"out.emit_count\", ", ""),
+              HasSubstr("no parameter has the role 'out.emit_count'"));
+  EXPECT_THAT(message("\"G\", \"V\"]  #", "\"G\", \"V\", \"X\"]  #"), HasSubstr("one of: B, G, V"));
   EXPECT_THAT(message("type = \"u32\",  value = \"G\"", "type = \"u33\",  value = \"G\""),
               HasSubstr("one of: u8, i32, u32"));
   EXPECT_THAT(message("value = \"G\"", "value = \"G +\""), HasSubstr("ends too early"));

@@ -34,6 +34,15 @@ TEST(Duration, IsRefusedWithoutUnitsSignOrSize) {
   }
 }
 
+TEST(Seed, IsAWholeNumberOfSixtyFourBits) {
+  EXPECT_EQ(seed_from("0", "--seed"), 0u);
+  EXPECT_EQ(seed_from("18446744073709551615", "--seed"), ~std::uint64_t{0});
+  EXPECT_EQ(seed_from("0xff", "--seed"), 255u);
+  for (const char* text : {"", "-1", "18446744073709551616", "7x", "0x", "1.5", " 1"}) {
+    EXPECT_THROW(seed_from(text, "--seed"), Error) << text;
+  }
+}
+
 TEST(Battery, HasThreeNames) {
   for (const char* name : {"smoke", "standard", "deep"}) {
     EXPECT_EQ(to_string(battery_from(name)), name);

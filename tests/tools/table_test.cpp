@@ -15,6 +15,10 @@ TEST(Wrapped, BreaksAtSpacesAndLosesNoWord) {
   EXPECT_THAT(wrapped("", 5), ElementsAre(""));
 }
 
+TEST(Wrapped, KeepsTheIndentOfALine) {
+  EXPECT_THAT(wrapped("a\n  bb cc", 5), ElementsAre("a", "  bb", "  cc"));
+}
+
 TEST(Wrapped, KeepsAWordThatIsWiderThanTheLine) {
   EXPECT_THAT(wrapped("a 1234567890 b", 4), ElementsAre("a", "1234567890", "b"));
 }

@@ -31,6 +31,7 @@ struct Typed {
   OutputTexts output;
   std::string battery = "standard";
   std::string time_limit;
+  std::string seed;
   CheckSettings check;
   DemoSettings demo;
   LawSettings law;
@@ -96,7 +97,7 @@ void add_check(CLI::App& app, Typed& typed) {
   add_subject(command, settings.subject);
   command.add_option("--battery", typed.battery, "How much to try: 10 s, 2 min, 30 min on 2 cores")
       ->check(CLI::IsMember({"smoke", "standard", "deep"}));
-  command.add_option("--seed", settings.seed, "Every random choice derives from it");
+  command.add_option("--seed", typed.seed, "Every random choice derives from it; default 1");
   command.add_option("--false-alarms", settings.false_alarms, "Budget of the whole run")
       ->check(CLI::Range(1e-300, 0.5));
   command.add_option("--time-limit", typed.time_limit, "As 90s, 2m or 1h30m; then inconclusive");
@@ -117,7 +118,7 @@ void add_law(CLI::App& app, Typed& typed) {
       .add_option("--target", settings.target,
                   "A law as decimals or fractions: .1,.3,.6; several rows: .1,.9;1/2,1/2")
       ->required();
-  command.add_option("--draft", settings.draft, "The law the draft is drawn from")->required();
+  command.add_option("--draft", settings.draft, "The law the draft is drawn from");
   command.add_option("--rule", settings.rule, "chain or greedy");
   command.add_option("--length", settings.length, "Draft length");
   command.add_option("--temperature", settings.temperature,
@@ -160,6 +161,7 @@ ExitCode dispatch(const CLI::App& app, Typed& typed, const std::vector<std::stri
     settings.output = output;
     settings.command_line = arguments;
     settings.battery = battery_from(typed.battery);
+    if (!typed.seed.empty()) settings.seed = seed_from(typed.seed, "--seed");
     if (!typed.time_limit.empty()) {
       settings.time_limit_seconds = seconds_from(typed.time_limit, "--time-limit");
     }

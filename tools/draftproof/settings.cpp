@@ -31,6 +31,19 @@ double seconds_from(const std::string& text, const std::string& option) {
   return seconds;
 }
 
+std::uint64_t seed_from(const std::string& text, const std::string& option) {
+  const bool is_hexadecimal = text.starts_with("0x");
+  const char* const begin = text.data() + (is_hexadecimal ? 2 : 0);
+  const char* const end = text.data() + text.size();
+  std::uint64_t seed = 0;
+  const auto [next, error] = std::from_chars(begin, end, seed, is_hexadecimal ? 16 : 10);
+  if (error != std::errc() || next != end) {
+    throw Error(ErrorKind::kInput,
+                fmt::format("\"{}\" is no seed; write a number from 0 to 2^64 - 1", text), option);
+  }
+  return seed;
+}
+
 properties::Battery battery_from(const std::string& name) {
   if (name == "smoke") return properties::Battery::kSmoke;
   if (name == "standard") return properties::Battery::kStandard;

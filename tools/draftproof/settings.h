@@ -89,6 +89,10 @@ struct ListSettings {
 /// "90s", "2m", "1h30m" in seconds. Throws Error(kInput) that names `option`.
 double seconds_from(const std::string& text, const std::string& option);
 
+/// "7" or "0x7f", at most 64 bits. Throws Error(kInput) that names `option`. (The parser of the
+/// command line would wrap -1 around.)
+std::uint64_t seed_from(const std::string& text, const std::string& option);
+
 properties::Battery battery_from(const std::string& name);
 std::string to_string(properties::Battery battery);
 

@@ -24,6 +24,25 @@ std::string separator(const std::vector<Column>& columns, const std::vector<std:
   return line + "\n";
 }
 
+void wrap_line(std::string_view text, std::size_t width, std::vector<std::string>& lines) {
+  const std::size_t indent = std::min(text.find_first_not_of(' '), text.size());
+  std::string line(indent, ' ');
+  for (std::size_t begin = indent; begin < text.size();) {
+    const std::size_t end = std::min(text.find(' ', begin), text.size());
+    const std::string_view word = text.substr(begin, end - begin);
+    const bool is_first = line.size() == indent;
+    if (!is_first && width_of(line) + 1 + width_of(word) > width) {
+      lines.push_back(line);
+      line.assign(indent, ' ');
+    } else if (!is_first && !word.empty()) {
+      line += ' ';
+    }
+    line += word;
+    begin = end + 1;
+  }
+  lines.push_back(line);
+}
+
 std::string escaped(const std::string& cell) {
   std::string out;
   for (const char c : cell) {
@@ -42,22 +61,11 @@ std::size_t width_of(std::string_view text) {
 
 std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
   std::vector<std::string> lines;
-  std::string line;
-  const auto flush = [&] {
-    lines.push_back(line);
-    line.clear();
-  };
-  std::size_t begin = 0;
-  while (begin <= text.size()) {
-    const std::size_t end = std::min(text.find_first_of(" \n", begin), text.size());
-    const std::string_view word = text.substr(begin, end - begin);
-    if (!line.empty() && width_of(line) + 1 + width_of(word) > width) flush();
-    if (!line.empty() && !word.empty()) line += ' ';
-    line += word;
-    if (end < text.size() && text[end] == '\n') flush();
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    wrap_line(text.substr(begin, end - begin), width, lines);
     begin = end + 1;
   }
-  flush();
   return lines;
 }
 

@@ -21,6 +21,7 @@ struct Column {
 std::size_t width_of(std::string_view text);
 
 /// `text` broken at spaces so that no line is wider than `width`; words longer than it stay whole.
+/// Lines keep their indent, also where they continue.
 std::vector<std::string> wrapped(std::string_view text, std::size_t width);
 
 /// "18 432": digits in groups of three.

@@ -34,7 +34,7 @@ void refuse_clashes(const CheckSettings& settings) {
 
 /// Everything that can be wrong with a card, its files and its texts, before any check starts.
 void validate_card(const std::string& file, gpu::Device& device) {
-  gpu::KernelCard card = read_card(file);
+  gpu::KernelCard card = card_from_toml(store::read_file(file), file);
   const std::filesystem::path folder =
       std::filesystem::path(third_party_folder(card, "")) / card.build.name;
   std::vector<std::pair<std::string, std::string>> texts;

@@ -2,6 +2,7 @@
 // least case; our kernel, certified on the same kind of case; three commands to go on with.
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <ostream>
 
 #include "fixtures/mutants/catalog.h"
@@ -17,6 +18,15 @@ namespace draftproof::tools {
 namespace {
 
 constexpr const char* kLawProperty = "emitted_law_is_target_law";
+
+/// How to call this very command from here: nothing says that it is on the PATH.
+std::string runnable_name() {
+  std::error_code error;
+  const auto path = std::filesystem::read_symlink("/proc/self/exe", error);
+  const auto nearby = std::filesystem::proximate(path, error);
+  if (error || path.empty()) return "draftproof";
+  return nearby.native().size() < path.native().size() ? nearby.string() : path.string();
+}
 
 constexpr const char* kFurther =
     "4. Three commands to go on with\n\n"
@@ -105,7 +115,7 @@ ExitCode demo(const DemoSettings& settings, const Streams& streams) {
   if (mutant_code == ExitCode::kInterrupted || kernel_code == ExitCode::kInterrupted) {
     return ExitCode::kInterrupted;
   }
-  streams.out << "\n" << kFurther;
+  streams.out << "\n" << kFurther << "\n   (draftproof is " << runnable_name() << " here)\n";
 
   DRAFTPROOF_CHECK(law_code == ExitCode::kUpheld, "the law of the tiny case is not the target's");
   DRAFTPROOF_CHECK(mutant_code == ExitCode::kViolated, settings.bug + " was not refuted");
