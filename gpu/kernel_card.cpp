@@ -9,6 +9,9 @@
 namespace draftproof::gpu {
 namespace {
 
+/// Dims from 1 to this reach every vector width in use.
+constexpr std::int64_t kSizesChecked = 8;
+
 [[noreturn]] void fail(const std::string& place, const std::string& message) {
   throw Error(ErrorKind::kInput, message, place);
 }
@@ -158,6 +161,17 @@ Dim3 launch_shape(const std::vector<CardExpression>& sizes, const Names& names) 
   return shape;
 }
 
+LaunchOptions launch_options(const CardStage& stage, const Names& names,
+                             const CardOptions& options) {
+  LaunchOptions launch;
+  launch.grid = launch_shape(stage.grid, names);
+  launch.block = launch_shape(stage.block, names);
+  if (stage.dynamic_smem) launch.dynamic_shared_bytes = launch_size(*stage.dynamic_smem, names);
+  launch.schedule = options.schedule;
+  launch.schedule_seed = options.schedule_seed;
+  return launch;
+}
+
 void merge(LaunchReport& into, LaunchReport&& from) {
   into.observations.insert(into.observations.end(), from.observations.begin(),
                            from.observations.end());
@@ -262,6 +276,11 @@ CardKernel::CardKernel(Device& device, KernelCard card,
     : device_(&device), card_(std::move(card)) {
   DRAFTPROOF_CHECK(ptx.size() == card_.stages.size(), std::to_string(ptx.size()));
   for (const auto& [file, text] : ptx) modules_.push_back(device_->load(text, file));
+  for (std::int64_t size = 1; size <= kSizesChecked; ++size) {
+    Names dims;
+    for (const std::string& dim : card_.dims) dims[dim] = size;
+    if (admits(dims)) check(dims);
+  }
 }
 
 Names CardKernel::names(const Names& dims) const {
@@ -275,6 +294,24 @@ bool CardKernel::admits(const Names& dims) const {
                      [&](const CardExpression& each) { return each.evaluate(dims) != 0; });
 }
 
+void CardKernel::check(const Names& dims) const {
+  for (std::size_t i = 0; i < card_.stages.size(); ++i) {
+    const CardStage& stage = card_.stages[i];
+    const Names names = names_of(stage, dims);
+    check_against_entry(stage, chosen_entry(*modules_[i], stage, names));
+    launch_options(stage, names, {});
+    for (const CardParameter& parameter : stage.parameters) {
+      if (parameter.is_pointer && !parameter.is_null) count_of(parameter, names);
+      if (parameter.value) element(parameter, parameter.value->evaluate(names));
+      if (parameter.init == CardInit::kFill) parameter.init_value->evaluate(names);
+    }
+  }
+  const Names all = names(dims);
+  for (const auto* depth :
+       {&card_.rounding.threshold_depth, &card_.rounding.cumulative_depth, &card_.tile})
+    if (*depth) (*depth)->evaluate(all);
+}
+
 CardRun CardKernel::run(const CardInputs& inputs, const CardOptions& options) const {
   for (const std::string& dim : card_.dims)
     if (inputs.dims.find(dim) == inputs.dims.end())
@@ -282,23 +319,17 @@ CardRun CardKernel::run(const CardInputs& inputs, const CardOptions& options) co
   for (const CardExpression& constraint : card_.constraints)
     if (constraint.evaluate(inputs.dims) == 0)
       fail(constraint.place(), "constraint '" + constraint.text() + "' does not hold");
+  check(inputs.dims);
   Buffers buffers(*device_, inputs);
   CardRun run;
   for (std::size_t i = 0; i < card_.stages.size(); ++i) {
     const CardStage& stage = card_.stages[i];
     const Names names = names_of(stage, inputs.dims);
-    const EntryInfo& entry = chosen_entry(*modules_[i], stage, names);
-    check_against_entry(stage, entry);
-    LaunchOptions launch;
-    launch.grid = launch_shape(stage.grid, names);
-    launch.block = launch_shape(stage.block, names);
-    if (stage.dynamic_smem) launch.dynamic_shared_bytes = launch_size(*stage.dynamic_smem, names);
-    launch.schedule = options.schedule;
-    launch.schedule_seed = options.schedule_seed;
     std::vector<Argument> arguments;
     for (const CardParameter& parameter : stage.parameters)
       arguments.push_back(argument_of(parameter, names, inputs, buffers));
-    merge(run.report, device_->launch(*modules_[i], entry.name, launch, arguments));
+    merge(run.report, device_->launch(*modules_[i], chosen_entry(*modules_[i], stage, names).name,
+                                      launch_options(stage, names, options), arguments));
   }
   buffers.collect(run);
   return run;

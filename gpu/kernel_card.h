@@ -111,7 +111,8 @@ inline constexpr std::byte kUnwritten{0x7e};
 class CardKernel {
  public:
   /// `ptx` holds one text a stage, with its file name for messages. Throws Error(kInput) when a
-  /// text does not load.
+  /// text does not load, or when the card does not fit its entries at small admissible dims: a
+  /// mistake in a card is known before the first launch.
   CardKernel(Device& device, KernelCard card,
              const std::vector<std::pair<std::string, std::string>>& ptx);
 
@@ -126,6 +127,9 @@ class CardKernel {
 
   /// True when every constraint holds for `dims`.
   bool admits(const Names& dims) const;
+
+  /// Everything `run` does for `dims` but for buffers and the launch; throws as it does.
+  void check(const Names& dims) const;
 
  private:
   Device* device_;

@@ -156,7 +156,7 @@ T one_of(const Table& table, std::string_view key, const std::string& word,
 }
 
 std::string one_of_texts(const Table& table, std::string_view key, const std::string& word,
-                         std::initializer_list<std::string_view> known) {
+                         const std::vector<std::string_view>& known) {
   std::string list;
   for (const std::string_view each : known) {
     if (each == word) return word;
@@ -182,6 +182,14 @@ void read_init(const Table& table, gpu::CardParameter& parameter) {
                                           {"cumsum(EXPRESSION of i)", gpu::CardInit::kCumulative}});
 }
 
+/// What a chain kernel's judge hands in and reads back; seeds and offsets are scalars.
+const std::vector<std::string_view>& chain_roles() {
+  static const std::vector<std::string_view> roles = {
+      "draft_probs",      "draft_ids",      "target_probs", "out.tokens",
+      "out.accept_count", "out.emit_count", "rng.seed",     "rng.offset"};
+  return roles;
+}
+
 gpu::CardParameter read_parameter(const Table& table) {
   table.allow_only({"name", "type", "shape", "role", "access", "init", "value", "null"});
   gpu::CardParameter parameter;
@@ -198,6 +206,7 @@ gpu::CardParameter read_parameter(const Table& table) {
                                           {"u64", gpu::CardType::kUint64},
                                           {"f32", gpu::CardType::kFloat32}});
   parameter.role = table.text_or("role", "");
+  if (!parameter.role.empty()) one_of_texts(table, "role", parameter.role, chain_roles());
   parameter.is_null = table.flag_or("null", false);
   if (!parameter.is_pointer) {
     parameter.value = table.expression_if("value");
@@ -245,6 +254,17 @@ gpu::CardStage read_stage(const Table& table) {
   return stage;
 }
 
+/// Every role must be filled by some stage: the judge can do without none.
+void check_roles(const gpu::KernelCard& card) {
+  for (const std::string_view role : chain_roles()) {
+    bool found = false;
+    for (const gpu::CardStage& stage : card.stages)
+      for (const gpu::CardParameter& parameter : stage.parameters)
+        found = found || parameter.role == role;
+    if (!found) fail(card.place, "no parameter has the role '" + std::string(role) + "'");
+  }
+}
+
 void read_head(const Table& root, gpu::KernelCard& card) {
   const Table head = root.table("card");
   head.allow_only({"version", "name", "source", "algorithm", "dims", "constraints"});
@@ -255,6 +275,7 @@ void read_head(const Table& root, gpu::KernelCard& card) {
   card.source = head.text("source");
   card.algorithm = one_of_texts(head, "algorithm", head.text("algorithm"), {"chain"});
   card.dims = head.texts("dims");
+  for (const std::string& dim : card.dims) one_of_texts(head, "dims", dim, {"B", "G", "V"});
   card.constraints = head.expressions("constraints");
   const Table build = root.table("build");
   build.allow_only({"name", "package", "version", "source", "flags"});
@@ -318,6 +339,7 @@ gpu::KernelCard card_from_toml(std::string_view text, const std::string& file) {
   card.file = file;
   read_head(root, card);
   for (const Table& stage : root.tables("stage")) card.stages.push_back(read_stage(stage));
+  check_roles(card);
   read_rule(root, card);
   return card;
 }

@@ -204,6 +204,19 @@ TEST_F(KernelCardTest, FillsBuffersByTheirInit) {
   EXPECT_THAT(seen, ElementsAre(0, 0, 0, 0));
 }
 
+TEST_F(KernelCardTest, MistakesAreKnownBeforeTheFirstLaunch) {
+  KernelCard wrong = card();
+  wrong.stages[0].block = {expression("128/(V-V)")};
+  EXPECT_THROW(CardKernel(device_, wrong, {{"a.ptx", ""}}), Error);
+  KernelCard unknown = card();
+  unknown.stages[0].parameters[0].shape = {expression("B*W*Q")};
+  EXPECT_THROW(CardKernel(device_, unknown, {{"a.ptx", ""}}), Error);
+  KernelCard depth = card();
+  depth.rounding.cumulative_depth = expression("V/0");
+  EXPECT_THROW(CardKernel(device_, depth, {{"a.ptx", ""}}), Error);
+  EXPECT_NO_THROW(CardKernel(device_, card(), {{"a.ptx", ""}}));
+}
+
 TEST_F(KernelCardTest, MistakesNameTheCardsLine) {
   KernelCard two = card();
   two.stages[0].select = "Width";
@@ -222,11 +235,14 @@ TEST_F(KernelCardTest, MistakesNameTheCardsLine) {
   EXPECT_THAT(message(wide, inputs(1, 8)), HasSubstr("card.toml:21: parameter 2 'size' has 8"));
   KernelCard small = card();
   small.stages[0].parameters[2].type = CardType::kUint8;
-  EXPECT_THAT(message(small, inputs(1, 300)), HasSubstr("card.toml:21: "));
+  EXPECT_THAT(message(small, inputs(1, 8)), HasSubstr("card.toml:21: "));
   EXPECT_THAT(message(card(), inputs(1, 0)), HasSubstr("constraint 'V >= 1' does not hold"));
   CardInputs short_bytes = inputs(1, 8);
   short_bytes.buffers["in"].pop_back();
   EXPECT_THAT(message(card(), short_bytes), HasSubstr("has 32 bytes by its shape, 31 were given"));
+  KernelCard narrow = card();
+  narrow.stages[0].parameters[2].value = expression("V - 8");
+  EXPECT_THAT(message(narrow, inputs(1, 8)), HasSubstr("card.toml:21: 'size': -7 is outside"));
   KernelCard missing = card();
   missing.stages[0].parameters[2].value.reset();
   missing.stages[0].parameters[2].role = "rng.seed";
