@@ -20,7 +20,7 @@ struct BadInput {
 
 std::ostream& operator<<(std::ostream& out, const BadInput& input) { return out << input.name; }
 
-std::vector<BadInput> bad_inputs() {
+std::vector<BadInput> bad_checks() {
   return {
       {"UnknownCommand", {"chek"}, "draftproof: ", "--help"},
       {"UnknownFlag", {"check", "--sujbect", "kernels"}, "draftproof check: ", "--help"},
@@ -61,6 +61,11 @@ std::vector<BadInput> bad_inputs() {
        {"check", "kernel_equals_reference", "--subject", "mutant:exact_match"},
        "the filter: selects no check",
        "draftproof list properties"},
+  };
+}
+
+std::vector<BadInput> bad_files_and_names() {
+  return {
       {"MissingCase", {"replay", "{}/absent.json"}, "absent.json: no such file", "path"},
       {"UnknownCaseId", {"replay", "0123456789ab"}, "replay: ", "--report-dir"},
       {"MalformedCase", {"replay", "{}/bad.json"}, "bad.json", ""},
@@ -69,6 +74,13 @@ std::vector<BadInput> bad_inputs() {
       {"MalformedPtx", {"inspect", "{}/bad.ptx"}, "bad.ptx:3", ""},
       {"FolderForAFile", {"inspect", "{}"}, "is a folder", "name a file"},
       {"UnknownCatalog", {"list", "bugs"}, "draftproof list: ", "mutants"},
+      {"UnknownBug", {"demo", "--bug", "x"}, "--bug: ", "draftproof list mutants"},
+      {"ControlForABug", {"demo", "--bug", "exact_match"}, "--bug: ", "name a mutant"},
+  };
+}
+
+std::vector<BadInput> bad_laws() {
+  return {
       {"LawThatDoesNotSum",
        {"law", "--target", ".1,.3", "--draft", ".5,.5"},
        "--target: probabilities sum to 2/5",
@@ -103,8 +115,6 @@ std::vector<BadInput> bad_inputs() {
        {"law", "--target", "1,2", "--draft", "1,2", "--top-k", "1", "--preset", "x"},
        "x",
        "vllm"},
-      {"UnknownBug", {"demo", "--bug", "x"}, "--bug: ", "draftproof list mutants"},
-      {"ControlForABug", {"demo", "--bug", "exact_match"}, "--bug: ", "name a mutant"},
   };
 }
 
@@ -131,8 +141,10 @@ TEST_P(BadInputs, EndsWithOneLineThatNamesPlaceAndRemedy) {
   EXPECT_THAT(result.err, HasSubstr(GetParam().remedy));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, BadInputs, testing::ValuesIn(bad_inputs()),
-                         [](const auto& info) { return info.param.name; });
+const auto kName = [](const auto& info) { return info.param.name; };
+INSTANTIATE_TEST_SUITE_P(Checks, BadInputs, testing::ValuesIn(bad_checks()), kName);
+INSTANTIATE_TEST_SUITE_P(Files, BadInputs, testing::ValuesIn(bad_files_and_names()), kName);
+INSTANTIATE_TEST_SUITE_P(Laws, BadInputs, testing::ValuesIn(bad_laws()), kName);
 
 TEST(BadInput, NamesTheRemedyForADeviceThatIsNotThere) {
   if (::access("/dev/nvidiactl", F_OK) == 0) GTEST_SKIP() << "this machine has a GPU";

@@ -164,6 +164,58 @@ TEST(CheckCommand, WarnsAndGoesOnWhenReportsCannotBeKept) {
   EXPECT_THAT(result.out, HasSubstr("VIOLATED"));
 }
 
+bool has_kernels() { return draftproof({"list", "kernels"}).out != ""; }
+
+std::vector<std::string> smoke(const std::string& property, const std::string& subject) {
+  return {"check", property, "--subject", subject, "--battery", "smoke", "--report", "none"};
+}
+
+TEST(CheckCommand, RefutesAKernelThatWasBrokenInItsPtx) {
+  if (!has_kernels()) GTEST_SKIP() << "no kernels are embedded in this build";
+  const CommandResult result = draftproof(smoke("race_free", "mutant:kernel_sum_barrier_deleted"));
+  EXPECT_EQ(result.exit_code, 1) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("NOT race-free"));
+  EXPECT_THAT(result.out, HasSubstr("\nSeen       race in "));
+}
+
+TEST(CheckCommand, HoldsACommonModeFaultAgainstATwinWithTheSameFault) {
+  const std::string subject = "mutant:common_inclusive_accept";
+  EXPECT_EQ(draftproof(smoke("kernel_equals_reference", subject)).exit_code, has_kernels() ? 0 : 3);
+  EXPECT_EQ(draftproof(smoke("emitted_law_is_target_law", subject)).exit_code, 1);
+}
+
+TEST(CheckCommand, UpholdsAControlThatOnlyLooksLossy) {
+  EXPECT_EQ(draftproof(smoke("emitted_law_is_target_law", "mutant:in_place_residual")).exit_code,
+            0);
+}
+
+TEST(CheckCommand, JudgesOurEntriesFromPtxFiles) {
+  if (!has_kernels()) GTEST_SKIP() << "no kernels are embedded in this build";
+  const std::string file = DRAFTPROOF_BINARY_DIR "/kernels/chain.ptx";
+  const CommandResult result =
+      draftproof({"check", kProperty, "--kernel", file, "--rule", "chain", "--battery", "smoke"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("subject kernels:chain "));
+  const CommandResult inspected = draftproof({"inspect", file});
+  EXPECT_THAT(inspected.out, HasSubstr("emulator      has every form"));
+  EXPECT_THAT(inspected.out, testing::Not(HasSubstr("lacks")));
+}
+
+TEST(CheckCommand, StopsAtTheFirstViolationWhenAsked) {
+  const CommandResult result = draftproof({"check", "--subject", kMutant, "--battery", "smoke",
+                                           "--fail-fast", "--report", "none", "-o", "json"});
+  EXPECT_EQ(result.exit_code, 1) << result.err;
+  const auto report = nlohmann::json::parse(result.out);
+  EXPECT_EQ(report["checks"].back()["verdict"], "violated");
+  EXPECT_GT(report["checks_not_run"], 0);
+}
+
+TEST(Demo, TakesAnotherBug) {
+  const CommandResult result = draftproof({"demo", "--bug", "bonus_from_draft"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("subject mutant:bonus_from_draft"));
+}
+
 TEST(Demo, ShowsALawAViolationACertificateAndWhatToDoNext) {
   const CommandResult result = draftproof({});
   EXPECT_EQ(result.exit_code, 0) << result.err;
