@@ -32,7 +32,7 @@ void course(Course& course, std::uint64_t seed) {
   CaseShape shape = shape_for(course.traits(), "block_size_does_not_matter");
   shape.draft_count_max = 3;
   shape.with_unjudgeable = course.traits().declares_masses;
-  try_nasty_cases(course, seed, shape, course.by_battery(7, 63, 630), nullptr,
+  try_nasty_cases(course, seed, shape, course.by_battery(14, 189, 5000), nullptr,
                   sizes_around_blocks());
 }
 

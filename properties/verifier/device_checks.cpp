@@ -31,7 +31,7 @@ void run_under_all_schedules(Course& course, std::uint64_t seed, const std::stri
   shape.with_unjudgeable = course.traits().declares_masses;
   const std::vector<int> own = course.traits().block_threads;
   const std::vector<int> blocks = own.empty() ? std::vector<int>{0} : own;
-  const std::uint64_t rounds = course.by_battery(1, 10, 120);
+  const std::uint64_t rounds = course.by_battery(3, 60, 1500);
   course.expect(rounds * blocks.size() * 4 * static_cast<std::uint64_t>(shape.request_count));
   for (std::uint64_t round = 0; round < rounds; ++round) {
     for (std::size_t b = 0; b < blocks.size(); ++b) {

@@ -63,7 +63,7 @@ void course(Course& course, std::uint64_t seed) {
   CaseShape shape = shape_for(course.traits(), "emitted_is_accepted_plus_one");
   shape.draft_count_max = 8;
   shape.with_unjudgeable = course.traits().declares_masses;
-  try_nasty_cases(course, seed, shape, course.by_battery(50, 400, 5000));
+  try_nasty_cases(course, seed, shape, course.by_battery(50, 400, 20000));
 }
 
 }  // namespace

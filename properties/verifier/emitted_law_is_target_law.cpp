@@ -148,6 +148,11 @@ bool certify(Course& course, const TreeOutline& outline, Sum& sum) {
   sum.probes += certificate.probes;
   sum.interior += certificate.interior_probes;
   ++sum.laws;
+  if (outline.vocab_size >= 16)
+    course.note(name_of(outline) + ": " + std::to_string(certificate.decisions) + " decisions by " +
+                std::to_string(certificate.probes) + " probes in " +
+                std::to_string((plan.probes.size() + kChunk - 1) / kChunk) +
+                " runs, total variation <= " + certificate.bound);
   const reference::Exact bound = reference::exact_from_text(certificate.bound);
   if (!sum.bound || bound > *sum.bound) sum.bound = bound;
   return true;
@@ -165,7 +170,7 @@ std::vector<reference::Sampling> samplings() {
 /// Small laws: every draft kind and format the subject takes, all presets in turn.
 std::vector<TreeOutline> small_outlines(const Course& course, std::uint64_t seed) {
   const reference::VerifierTraits& traits = course.traits();
-  const std::uint64_t rounds = course.by_battery(3, 12, 120);
+  const std::uint64_t rounds = course.by_battery(5, 12, 300);
   std::vector<TreeOutline> outlines;
   for (std::uint64_t round = 0; round < rounds; ++round)
     for (int draft_count = 0; draft_count <= 2; ++draft_count)
@@ -189,7 +194,7 @@ std::vector<TreeOutline> small_outlines(const Course& course, std::uint64_t seed
 std::vector<TreeOutline> large_outlines(const Course& course, std::uint64_t seed) {
   const reference::VerifierTraits& traits = course.traits();
   std::vector<TreeOutline> outlines;
-  const std::uint64_t rounds = course.by_battery(0, 1, 8);
+  const std::uint64_t rounds = course.by_battery(0, 1, 24);
   for (std::uint64_t round = 0; round < rounds; ++round)
     for (int draft_count = 1; draft_count <= 3; ++draft_count) {
       TreeOutline outline;

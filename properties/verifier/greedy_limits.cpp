@@ -233,7 +233,7 @@ bool try_length(Course& course, const Preset& preset, int draft_length, std::siz
 void course(Course& course, std::uint64_t seed) {
   const int longest = course.battery() == Battery::kSmoke ? 3 : 8;
   Random random(seed);
-  const std::uint64_t rounds = course.by_battery(1, 3, 40);
+  const std::uint64_t rounds = course.by_battery(1, 2, 80);
   for (std::uint64_t round = 0; round < rounds; ++round)
     for (const Preset& preset : reference::presets())
       for (int draft_length = 0; draft_length <= longest; ++draft_length)

@@ -79,7 +79,7 @@ void make_hostile(Case& value, Random& random) {
 
 void course(Course& course, std::uint64_t seed) {
   CaseShape shape = shape_for(course.traits(), "hostile_draft_rejects_all");
-  try_nasty_cases(course, seed, shape, course.by_battery(50, 400, 5000), make_hostile);
+  try_nasty_cases(course, seed, shape, course.by_battery(50, 400, 15000), make_hostile);
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ void course(Course& course, std::uint64_t seed) {
   CaseShape shape = shape_for(course.traits(), "identity_draft_accepts_all");
   shape.draft_kinds = {RowKind::kLogits};
   shape.draft_count_max = 8;
-  try_nasty_cases(course, seed, shape, course.by_battery(50, 400, 5000), make_identity);
+  try_nasty_cases(course, seed, shape, course.by_battery(50, 400, 15000), make_identity);
 }
 
 }  // namespace

@@ -79,7 +79,7 @@ void course(Course& course, std::uint64_t seed) {
   CaseShape shape = shape_for(course.traits(), "nothing_after_the_first_rejection_matters");
   shape.draft_count_max = 6;
   shape.with_unjudgeable = course.traits().declares_masses;
-  try_nasty_cases(course, seed, shape, course.by_battery(30, 250, 3000));
+  try_nasty_cases(course, seed, shape, course.by_battery(30, 250, 10000));
 }
 
 }  // namespace

@@ -95,7 +95,7 @@ void course(Course& course, std::uint64_t seed) {
   CaseShape shape = shape_for(course.traits(), "nothing_outside_the_support");
   shape.with_unjudgeable = course.traits().declares_masses;
   // Endpoints of the coin axis are where comparisons err: half of the batches use nothing else.
-  try_nasty_cases(course, seed, shape, course.by_battery(60, 600, 8000),
+  try_nasty_cases(course, seed, shape, course.by_battery(60, 600, 20000),
                   [](Case& value, Random& random) {
                     if (random.once_in(2)) return;
                     value.seed.reset();

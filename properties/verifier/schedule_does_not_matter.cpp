@@ -28,7 +28,7 @@ void course(Course& course, std::uint64_t seed) {
   shape.draft_count_max = 3;
   const std::vector<int> blocks = course.traits().block_threads;
   try_nasty_cases(
-      course, seed, shape, course.by_battery(7, 63, 630),
+      course, seed, shape, course.by_battery(14, 189, 5000),
       [&](Case& value, Random& random) {
         if (!blocks.empty()) value.execution.block_threads = random.pick(blocks);
       },

@@ -51,7 +51,7 @@ std::optional<Complaint> judge(const Subject& subject, const Case& value) {
 
 void course(Course& course, std::uint64_t seed) {
   CaseShape shape = shape_for(course.traits(), "target_at_least_draft_is_accepted");
-  try_nasty_cases(course, seed, shape, course.by_battery(60, 500, 6000),
+  try_nasty_cases(course, seed, shape, course.by_battery(60, 500, 20000),
                   [](Case& value, Random& random) {
                     if (random.once_in(2)) return;
                     value.seed.reset();

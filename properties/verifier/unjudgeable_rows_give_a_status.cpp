@@ -155,7 +155,7 @@ void course(Course& course, std::uint64_t seed) {
     if (!course.attempt(table_case(course.traits(), vocab_size), "edge table")) return;
   CaseShape shape = shape_for(course.traits(), "unjudgeable_rows_give_a_status");
   shape.with_unjudgeable = true;
-  try_nasty_cases(course, seed, shape, course.by_battery(60, 500, 6000));
+  try_nasty_cases(course, seed, shape, course.by_battery(60, 500, 20000));
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ TEST(CaseSchema, EveryWrittenCaseConformsAndAMisspeltOneDoesNot) {
   shape.property = "x";
   shape.vocab_size_max = 200;
   shape.with_unjudgeable = true;
-  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 2; ++seed) {
     Case value = nasty_case(shape, seed);
     if (seed == 2) value.batch.preset.greedy_below = 0.5;
     value.expected.resize(value.batch.requests.size());
