@@ -22,8 +22,11 @@ std::ostream& operator<<(std::ostream& out, const BadInput& input) { return out 
 
 std::vector<BadInput> bad_checks() {
   return {
-      {"UnknownCommand", {"chek"}, "draftproof: ", "--help"},
-      {"UnknownFlag", {"check", "--sujbect", "kernels"}, "draftproof check: ", "--help"},
+      {"UnknownCommand", {"chek"}, "draftproof: The following", "draftproof --help"},
+      {"UnknownFlag",
+       {"check", "--sujbect", "kernels"},
+       "draftproof: check: ",
+       "draftproof check --help"},
       {"UnknownProperty", {"check", "no_such_property"}, "no_such_property", "known"},
       {"UnknownSubject", {"check", "--subject", "kernel"}, "--subject: ", "mutant:NAME"},
       {"UnknownMutant",

@@ -175,7 +175,7 @@ TEST(CheckCommand, RefutesAKernelThatWasBrokenInItsPtx) {
   const CommandResult result = draftproof(smoke("race_free", "mutant:kernel_sum_barrier_deleted"));
   EXPECT_EQ(result.exit_code, 1) << result.err;
   EXPECT_THAT(result.out, HasSubstr("NOT race-free"));
-  EXPECT_THAT(result.out, HasSubstr("\nSeen       race in "));
+  EXPECT_THAT(result.out, HasSubstr("\nObserved   race in "));
 }
 
 TEST(CheckCommand, HoldsACommonModeFaultAgainstATwinWithTheSameFault) {

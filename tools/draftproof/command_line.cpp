@@ -212,10 +212,9 @@ int parse_and_run(const std::vector<std::string>& arguments, const Streams& stre
     return app.exit(asked, streams.out, streams.err);
   } catch (const CLI::ParseError& error) {
     const auto used = app.get_subcommands();
-    const std::string command =
-        used.empty() ? "draftproof" : "draftproof " + used.front()->get_name();
-    throw Error(ErrorKind::kInput, one_line(error.what()) + "; see " + command + " --help",
-                command);
+    const std::string command = used.empty() ? "" : used.front()->get_name();
+    const std::string help = command.empty() ? "draftproof" : "draftproof " + command;
+    throw Error(ErrorKind::kInput, one_line(error.what()) + "; see " + help + " --help", command);
   }
   return static_cast<int>(dispatch(app, typed, arguments, streams));
 }

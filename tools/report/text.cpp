@@ -58,6 +58,9 @@ std::string observations_of(const oracle::Verdict& verdict) {
   std::string out;
   std::size_t shown = 0;
   for (const auto& observation : verdict.observations) {
+    const bool is_told =
+        verdict.witness && verdict.witness->observed.find(observation.message) != std::string::npos;
+    if (is_told) continue;
     if (++shown > kObservationsShown) {
       out += hanging("", fmt::format("and {} more, in the JSON report",
                                      verdict.observations.size() - kObservationsShown));
