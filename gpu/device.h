@@ -113,7 +113,8 @@ class Device {
   /// Throws Error(kInput) for an unknown entry, a wrong argument count or size, or a block the
   /// entry does not allow.
   virtual LaunchReport launch(const Module& module, std::string_view entry,
-                              const LaunchOptions& options, std::span<const Argument> arguments) = 0;
+                              const LaunchOptions& options,
+                              std::span<const Argument> arguments) = 0;
 };
 
 /// Memory on a device, freed with the object.
