@@ -43,6 +43,7 @@ struct Node {
   std::vector<Threshold> accept;  ///< per token; only where has_draft
   std::vector<bool> has_draft;
   std::vector<Threshold> residual;
+  Threshold residual_margin = 0;
   std::vector<Threshold> bonus;
 };
 
@@ -92,25 +93,13 @@ class Planner {
     }
     const MassRow& draft = law_.draft.at(length).at(number);
     slot->residual = residual_thresholds(target, draft);
+    slot->residual_margin = residual_margin(target, draft, options_.margin);
     for (std::size_t token = 0; token < draft.mass.size(); ++token) {
       slot->has_draft.push_back(draft.mass[token] > 0);
       slot->accept.push_back(draft.mass[token] > 0 ? accept_threshold(target, draft, token) : 0);
     }
     return *slot;
   }
-
-  /// True when no edge that arithmetic could move lies within the margin of `coin`.
-  bool clear(const std::vector<Threshold>& edges, std::uint64_t coin) const {
-    if (options_.margin == 0) return true;
-    for (Threshold edge : edges) {
-      if (edge == 0 || edge == kAlways) continue;
-      const Threshold distance = edge > coin ? edge - coin - 1 : coin - edge;
-      if (distance < options_.margin) return false;
-    }
-    return true;
-  }
-
-  bool clear(Threshold edge, std::uint64_t coin) const { return clear(std::vector{edge}, coin); }
 
   /// A token that the draft law at this context can draw; behind unreachable contexts any token.
   Token random_draft(const std::vector<Token>& tokens, std::size_t length) {
@@ -156,12 +145,12 @@ class Planner {
 
   /// Fills in what must come out. False when a decision on the way lies too close to an edge.
   bool settle(Probe& probe) {
-    bool is_clear = true;
+    bool clear = true;
     const std::size_t draft_count = law_.draft_count;
     for (std::size_t i = 0; i < draft_count; ++i) {
       const Node& here = node(probe.draft, i);
       const Threshold threshold = here.accept[probe.draft[i]];
-      is_clear = is_clear && clear(threshold, probe.accept_coins[i]);
+      clear = clear && is_clear(threshold, probe.accept_coins[i], options_.margin);
       if (probe.accept_coins[i] < threshold) {
         ++probe.expected.accepted_count;
         probe.expected.emitted.push_back({probe.draft[i], reference::Reason::kAccepted});
@@ -169,12 +158,12 @@ class Planner {
       }
       const int token = drawn(here.residual, probe.recovered_coins[i]);
       probe.expected.emitted.push_back({token, reference::Reason::kRecovered});
-      return is_clear && clear(here.residual, probe.recovered_coins[i]);
+      return clear && is_clear(here.residual, probe.recovered_coins[i], here.residual_margin);
     }
     const Node& last = node(probe.draft, draft_count);
     const int token = drawn(last.bonus, probe.bonus_coin);
     probe.expected.emitted.push_back({token, reference::Reason::kBonus});
-    return is_clear && clear(last.bonus, probe.bonus_coin);
+    return clear && is_clear(last.bonus, probe.bonus_coin, options_.margin);
   }
 
   /// Adds the probe of one coin. Random coins behind the decision are drawn again while they lie
@@ -206,7 +195,7 @@ class Planner {
     coins.erase(std::unique(coins.begin(), coins.end()), coins.end());
     ++result_.decisions;
     for (std::uint64_t coin : coins)
-      if (clear(threshold, coin))
+      if (is_clear(threshold, coin, options_.margin))
         add(tokens, at, DecisionKind::kAccept, false, [&](Probe& probe) {
           probe.accept_coins[at] = coin;
           return true;
@@ -223,8 +212,7 @@ class Planner {
   /// Probes both ends and the inside of the interval of every token that `steps` can draw.
   template <class SetCoin>
   void probe_draw(const std::vector<Token>& tokens, std::size_t accepted, DecisionKind kind,
-                  const std::vector<Threshold>& steps, SetCoin set_coin) {
-    const Threshold margin = options_.margin;
+                  const std::vector<Threshold>& steps, Threshold margin, SetCoin set_coin) {
     Threshold low = 0;
     for (Threshold high : steps) {
       if (high == low) continue;
@@ -235,7 +223,7 @@ class Planner {
       if (last != coins.front()) coins.push_back(last);
       for (Threshold wide : coins) {
         const auto coin = static_cast<std::uint64_t>(wide);
-        if (wide < low || wide >= high || !clear(steps, coin)) continue;
+        if (wide < low || wide >= high || !is_clear(steps, coin, margin)) continue;
         add(tokens, accepted, kind, false, [&](Probe& probe) { return set_coin(probe, coin); });
       }
       for (int i = 0; i < options_.interior_per_decision; ++i)
@@ -258,7 +246,7 @@ class Planner {
       std::vector<Token> tokens = context;
       tokens.push_back(token);
       const Threshold threshold = here.accept[token];
-      probe_draw(tokens, at, DecisionKind::kRecovered, here.residual,
+      probe_draw(tokens, at, DecisionKind::kRecovered, here.residual, here.residual_margin,
                  [&, at](Probe& probe, std::uint64_t coin) {
                    const auto rejecting = side(threshold, false);
                    if (!rejecting) return false;
@@ -273,7 +261,7 @@ class Planner {
     const std::size_t length = context.size();
     const Node& here = node(context, length);
     if (static_cast<int>(length) == law_.draft_count) {
-      probe_draw(context, length, DecisionKind::kBonus, here.bonus,
+      probe_draw(context, length, DecisionKind::kBonus, here.bonus, options_.margin,
                  [](Probe& probe, std::uint64_t coin) {
                    probe.bonus_coin = coin;
                    return true;

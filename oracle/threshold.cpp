@@ -99,6 +99,32 @@ std::vector<Threshold> residual_thresholds(const MassRow& target, const MassRow&
   return steps;
 }
 
+Threshold residual_margin(const MassRow& target, const MassRow& draft, std::uint64_t margin) {
+  if (margin == 0) return 0;
+  check_rows(target, draft);
+  double rejection = 0;
+  for (std::size_t v = 0; v < target.mass.size(); ++v) {
+    const double p = static_cast<double>(target.mass[v]) / static_cast<double>(target.total);
+    const double q = static_cast<double>(draft.mass[v]) / static_cast<double>(draft.total);
+    if (p > q) rejection += p - q;
+  }
+  const double scaled = static_cast<double>(margin) / rejection;
+  return scaled < 0x1p62 ? static_cast<Threshold>(scaled) : kAlways;
+}
+
+bool is_clear(Threshold edge, std::uint64_t coin, Threshold margin) {
+  if (margin == 0) return true;
+  if (margin >= kAlways) return false;
+  if (edge == 0 || edge == kAlways) return true;
+  return (edge > coin ? edge - coin - 1 : coin - edge) >= margin;
+}
+
+bool is_clear(const std::vector<Threshold>& edges, std::uint64_t coin, Threshold margin) {
+  for (Threshold edge : edges)
+    if (!is_clear(edge, coin, margin)) return false;
+  return true;
+}
+
 std::vector<Threshold> residual_thresholds_exact(const MassRow& target, const MassRow& draft) {
   check_rows(target, draft);
   std::vector<Exact> residual(target.mass.size());

@@ -36,7 +36,18 @@ std::vector<Threshold> cumulative_thresholds(const reference::MassRow& row);
 /// laws are equal and no rejection can happen.
 std::vector<Threshold> residual_thresholds(const reference::MassRow& target,
                                            const reference::MassRow& draft);
+/// How far a recovered token's coin has to stay from the edges of its draw so that rounding of
+/// `margin` in the probabilities cannot move it: the residual is divided by the probability of a
+/// rejection, and its errors with it. kAlways when rounding may leave nothing of the residual.
+/// A node is reached by a rejection no more often than that, so the bound of a certificate stays.
+Threshold residual_margin(const reference::MassRow& target, const reference::MassRow& draft,
+                          std::uint64_t margin);
 std::vector<Threshold> residual_thresholds_exact(const reference::MassRow& target,
                                                  const reference::MassRow& draft);
+
+/// True when no edge that arithmetic could move lies within `margin` coins of `coin`. Edges at 0
+/// and 2^64 are moved by no one, unless the margin covers the whole axis.
+bool is_clear(const std::vector<Threshold>& edges, std::uint64_t coin, Threshold margin);
+bool is_clear(Threshold edge, std::uint64_t coin, Threshold margin);
 
 }  // namespace draftproof::oracle

@@ -15,16 +15,10 @@ using reference::Status;
 
 namespace {
 
-bool is_clear(Threshold edge, std::uint64_t coin, std::uint64_t margin) {
-  if (margin == 0 || edge == 0 || edge == oracle::kAlways) return true;
-  return (edge > coin ? edge - coin - 1 : coin - edge) >= margin;
-}
-
 /// The token drawn at `coin`; absent when an edge is too near.
 std::optional<reference::Token> drawn(const std::vector<Threshold>& steps, std::uint64_t coin,
-                                      std::uint64_t margin) {
-  for (Threshold edge : steps)
-    if (!is_clear(edge, coin, margin)) return std::nullopt;
+                                      Threshold margin) {
+  if (!oracle::is_clear(steps, coin, margin)) return std::nullopt;
   const auto at = std::upper_bound(steps.begin(), steps.end(), Threshold{coin});
   return static_cast<reference::Token>(at - steps.begin());
 }
@@ -63,23 +57,25 @@ std::optional<reference::RequestOutcome> outcome_by_formula(const reference::Bat
     };
     const reference::MassRow target = target_law(batch, request, i);
     if (target.status != Status::kOk) return std::nullopt;
-    const auto ended = [&](const std::vector<Threshold>& steps, Purpose purpose,
+    const auto ended = [&](const std::vector<Threshold>& steps, Threshold clearance,
+                           Purpose purpose,
                            Reason reason) -> std::optional<reference::RequestOutcome> {
-      const auto token = drawn(steps, coin(purpose), margin);
+      const auto token = drawn(steps, coin(purpose), clearance);
       if (!token) return std::nullopt;
       outcome.emitted.push_back({*token, reason});
       return outcome;
     };
     if (i == count)
-      return ended(oracle::cumulative_thresholds(target), Purpose::kBonus, Reason::kBonus);
+      return ended(oracle::cumulative_thresholds(target), margin, Purpose::kBonus, Reason::kBonus);
     const reference::Token token = request.proposal.tokens[i];
     if (!is_token(batch, token)) return std::nullopt;
     const reference::MassRow draft = draft_law(batch, request, i);
     if (draft.status != Status::kOk || draft.mass[token] == 0) return std::nullopt;
     const Threshold threshold = oracle::accept_threshold(target, draft, token);
-    if (!is_clear(threshold, coin(Purpose::kAccept), margin)) return std::nullopt;
+    if (!oracle::is_clear(threshold, coin(Purpose::kAccept), margin)) return std::nullopt;
     if (coin(Purpose::kAccept) >= threshold)
-      return ended(oracle::residual_thresholds(target, draft), Purpose::kRecovered,
+      return ended(oracle::residual_thresholds(target, draft),
+                   oracle::residual_margin(target, draft, margin), Purpose::kRecovered,
                    Reason::kRecovered);
     outcome.emitted.push_back({token, Reason::kAccepted});
     ++outcome.accepted_count;

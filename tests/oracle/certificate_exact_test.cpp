@@ -230,6 +230,23 @@ TEST(Certificate, WithAMarginTokensOfTargetMassZeroAreStillProbedAtCoinZero) {
   EXPECT_EQ(certify(Subject{.inclusive = true}, law, options).kind, VerdictKind::kViolated);
 }
 
+TEST(Certificate, WithAMarginAResidualThatRoundingMayEmptyIsNotProbed) {
+  TreeLaw law = tree(2, 1, 3);
+  const reference::Mass one = reference::Mass{1} << 44;
+  law.target = {{row({0, one})}, {row({1, 2}), row({2, 1})}};
+  law.draft = {{row({1, one})}};
+  PlanOptions options;
+  const auto recovered = [&] {
+    const Plan planned = plan(law, options);
+    return std::count_if(planned.probes.begin(), planned.probes.end(), [](const Probe& probe) {
+      return probe.expected.emitted.back().reason == Reason::kRecovered;
+    });
+  };
+  EXPECT_GT(recovered(), 0);
+  options.margin = std::uint64_t{1} << 45;
+  EXPECT_EQ(recovered(), 0);
+}
+
 TEST(Certificate, ALawThatDoesNotFitItsTreeIsOurFault) {
   TreeLaw law = tree(2, 1, 3);
   law.draft.clear();
