@@ -96,7 +96,9 @@ class Planner {
     slot->residual_margin = residual_margin(target, draft, options_.margin);
     for (std::size_t token = 0; token < draft.mass.size(); ++token) {
       slot->has_draft.push_back(draft.mass[token] > 0);
-      slot->accept.push_back(draft.mass[token] > 0 ? accept_threshold(target, draft, token) : 0);
+      slot->accept.push_back(draft.mass[token] > 0
+                                 ? rounded_accept_threshold(target, draft, token, options_.margin)
+                                 : 0);
     }
     return *slot;
   }
@@ -238,7 +240,8 @@ class Planner {
     const Node& here = node(context, at);
     std::vector<Token> rejectable;
     for (int token = 0; token < law_.vocab_size; ++token)
-      if (here.has_draft[token] && here.accept[token] < kAlways) rejectable.push_back(token);
+      if (here.has_draft[token] && here.accept[token] + options_.margin < kAlways)
+        rejectable.push_back(token);
     if (rejectable.empty()) return;
     if (!options_.residual_by_rejected_token)
       rejectable = {rejectable[noise_.between(0, rejectable.size())]};

@@ -112,6 +112,15 @@ Threshold residual_margin(const MassRow& target, const MassRow& draft, std::uint
   return scaled < 0x1p62 ? static_cast<Threshold>(scaled) : kAlways;
 }
 
+Threshold rounded_accept_threshold(const MassRow& target, const MassRow& draft, std::size_t token,
+                                   std::uint64_t margin) {
+  const Threshold exact = accept_threshold(target, draft, token);
+  if (margin == 0 || exact != kAlways || target.mass == draft.mass) return exact;
+  const double ratio = static_cast<double>(target.mass[token]) / static_cast<double>(target.total) *
+                       (static_cast<double>(draft.total) / static_cast<double>(draft.mass[token]));
+  return ratio > 1 + static_cast<double>(margin) * 0x1p-64 ? kAlways : kAlways - 1;
+}
+
 bool is_clear(Threshold edge, std::uint64_t coin, Threshold margin) {
   if (margin == 0) return true;
   if (margin >= kAlways) return false;

@@ -50,4 +50,11 @@ std::vector<Threshold> residual_thresholds_exact(const reference::MassRow& targe
 bool is_clear(const std::vector<Threshold>& edges, std::uint64_t coin, Threshold margin);
 bool is_clear(Threshold edge, std::uint64_t coin, Threshold margin);
 
+/// The accept threshold as arithmetic with that margin sees it. Target mass 0 stays 0. A ratio that
+/// exceeds 1 by no more than the margin may be rounded below 1, so that 2^64 is not firm: one less
+/// is returned, which is_clear treats as an edge that can move. Equal rows are firm.
+Threshold rounded_accept_threshold(const reference::MassRow& target,
+                                   const reference::MassRow& draft, std::size_t token,
+                                   std::uint64_t margin);
+
 }  // namespace draftproof::oracle

@@ -71,7 +71,8 @@ std::optional<reference::RequestOutcome> outcome_by_formula(const reference::Bat
     if (!is_token(batch, token)) return std::nullopt;
     const reference::MassRow draft = draft_law(batch, request, i);
     if (draft.status != Status::kOk || draft.mass[token] == 0) return std::nullopt;
-    const Threshold threshold = oracle::accept_threshold(target, draft, token);
+    const Threshold threshold =
+        oracle::rounded_accept_threshold(target, draft, static_cast<std::size_t>(token), margin);
     if (!oracle::is_clear(threshold, coin(Purpose::kAccept), margin)) return std::nullopt;
     if (coin(Purpose::kAccept) >= threshold)
       return ended(oracle::residual_thresholds(target, draft),

@@ -247,6 +247,25 @@ TEST(Certificate, WithAMarginAResidualThatRoundingMayEmptyIsNotProbed) {
   EXPECT_EQ(recovered(), 0);
 }
 
+TEST(Certificate, WithAMarginARatioThatRoundingMayLowerIsNotProbedAtTheLargestCoin) {
+  const reference::Mass one = reference::Mass{1} << 44;
+  const auto probes_largest = [&](MassRow target, MassRow draft) {
+    TreeLaw law = tree(2, 1, 3);
+    law.target = {{std::move(target)}, {row({1, 2}), row({2, 1})}};
+    law.draft = {{std::move(draft)}};
+    PlanOptions options;
+    options.margin = std::uint64_t{1} << 45;
+    for (const Probe& probe : plan(law, options).probes)
+      if (probe.kind == DecisionKind::kAccept && probe.draft[0] == 0 &&
+          probe.accept_coins[0] == ~std::uint64_t{0})
+        return true;
+    return false;
+  };
+  EXPECT_FALSE(probes_largest(row({one + 1, one}), row({one, one})));
+  EXPECT_TRUE(probes_largest(row({one, one}), row({one, one})));
+  EXPECT_TRUE(probes_largest(row({2 * one, one}), row({one, one})));
+}
+
 TEST(Certificate, ALawThatDoesNotFitItsTreeIsOurFault) {
   TreeLaw law = tree(2, 1, 3);
   law.draft.clear();
