@@ -193,12 +193,30 @@ TEST(CheckCommand, JudgesOurEntriesFromPtxFiles) {
   if (!has_kernels()) GTEST_SKIP() << "no kernels are embedded in this build";
   const std::string file = DRAFTPROOF_BINARY_DIR "/kernels/chain.ptx";
   const CommandResult result =
-      draftproof({"check", kProperty, "--kernel", file, "--rule", "chain", "--battery", "smoke"});
+      draftproof({"check", kProperty, "--kernel", file, "--battery", "smoke", "-o", "json"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out, HasSubstr("subject kernels:chain "));
+  const auto report = nlohmann::json::parse(result.out);
+  EXPECT_EQ(report["subject"], "kernels:" + file);
+  // Nothing is said about the rule that the file has no part in.
+  ASSERT_EQ(report["checks"].size(), 1u);
+  EXPECT_EQ(report["checks"][0]["rule"], "chain");
   const CommandResult inspected = draftproof({"inspect", file});
   EXPECT_THAT(inspected.out, HasSubstr("emulator      has every form"));
   EXPECT_THAT(inspected.out, testing::Not(HasSubstr("lacks")));
+}
+
+TEST(CheckCommand, DoesNotUpholdAFileThatItNeverRan) {
+  const TemporaryFolder folder;
+  const std::string file =
+      folder.write("chain.ptx", ".version 8.0\n.target sm_80\n.address_size 64\n");
+  const CommandResult result = draftproof({"check", "--kernel", file, "--battery", "smoke"});
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_THAT(result.err, HasSubstr("chain.ptx: has no entry"));
+  if (!has_kernels()) return;
+  const CommandResult other = draftproof(
+      {"check", "--kernel", DRAFTPROOF_BINARY_DIR "/kernels/chain.ptx", "--rule", "greedy"});
+  EXPECT_EQ(other.exit_code, 3);
+  EXPECT_THAT(other.err, HasSubstr("--rule: no file given"));
 }
 
 TEST(CheckCommand, StopsAtTheFirstViolationWhenAsked) {

@@ -4,11 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "fixtures/mutants/catalog.h"
 #include "gpu/cuda_device.h"
 #include "gpu/emulated_device.h"
+#include "gpu/emulator/text/parsed_module.h"
 #include "gpu/kernels/embedded.h"
 #include "gpu/verifiers.h"
 #include "reference/error.h"
@@ -73,20 +73,50 @@ SubjectChoice kernel_subject(const SubjectSettings& settings, const std::string&
   return choice;
 }
 
+/// The module that a text stands in for, by the entries it holds. Its file name means nothing.
+std::string module_of(const std::string& ptx, const std::string& file) {
+  static const std::vector<std::pair<std::string, std::string>> prefixes = {
+      {"draftproof_shape_rows", "shaping"},
+      {"draftproof_verify_chain", "chain"},
+      {"draftproof_verify_greedy", "greedy"}};
+  for (const auto& function : gpu::emulator::parse_module(ptx, file).functions) {
+    for (const auto& [prefix, module] : prefixes) {
+      if (function.is_entry && function.name.starts_with(prefix)) return module;
+    }
+  }
+  refuse(
+      "has no entry draftproof_shape_rows_*, draftproof_verify_chain_* or "
+      "draftproof_verify_greedy; describe somebody else's kernel by a card",
+      file);
+}
+
 /// Our entries as PTX files that were built elsewhere; what is not given is the embedded text.
 SubjectChoice files_subject(const SubjectSettings& settings) {
   gpu::PatchedText texts;
   if (gpu::kernels_are_embedded()) texts.modules = gpu::embedded_texts();
-  std::vector<std::string> names;
+  std::vector<std::string> modules;
   for (const std::string& file : settings.kernels) {
-    const std::string stem = std::filesystem::path(file).stem().string();
-    names.push_back(stem);
-    texts.modules[stem] = store::read_file(file);
+    std::string ptx = store::read_file(file);
+    modules.push_back(module_of(ptx, file));
+    if (std::count(modules.begin(), modules.end(), modules.back()) > 1) {
+      refuse("holds the module \"" + modules.back() + "\" a second time; leave one file out", file);
+    }
+    texts.modules[modules.back()] = std::move(ptx);
   }
-  texts.name = fmt::format("kernels:{}", fmt::join(names, ","));
-  texts.statement =
-      fmt::format("our entries as compiled into {}", fmt::join(settings.kernels, ", "));
-  return kernel_subject(settings, texts.name, texts);
+  texts.name = fmt::format("kernels:{}", fmt::join(settings.kernels, ","));
+  texts.statement = "our entries as compiled elsewhere";
+  SubjectChoice choice = kernel_subject(settings, texts.name, texts);
+  // A rule that runs none of the files would be upheld in their name without having met them.
+  std::erase_if(choice.rules, [&](const std::string& rule) {
+    return std::none_of(modules.begin(), modules.end(), [&](const std::string& module) {
+      return module == rule || module == "shaping";
+    });
+  });
+  if (choice.rules.empty()) {
+    refuse(fmt::format("no file given runs the rule \"{}\"; leave --rule out", settings.rule),
+           "--rule");
+  }
+  return choice;
 }
 
 /// The reference that a mutant is held against: for a common-mode fault one with the same fault.
