@@ -193,7 +193,7 @@ TEST(CheckCommand, JudgesOurEntriesFromPtxFiles) {
   if (!has_kernels()) GTEST_SKIP() << "no kernels are embedded in this build";
   const std::string file = DRAFTPROOF_BINARY_DIR "/kernels/chain.ptx";
   const CommandResult result =
-      draftproof({"check", kProperty, "--kernel", file, "--battery", "smoke", "-o", "json"});
+      draftproof({"check", "--kernel", file, kProperty, "--battery", "smoke", "-o", "json"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   const auto report = nlohmann::json::parse(result.out);
   EXPECT_EQ(report["subject"], "kernels:" + file);

@@ -84,7 +84,11 @@ void add_subject(CLI::App& command, SubjectSettings& subject) {
   command.add_option("--subject", subject.subject,
                      "reference, kernels, or mutant:NAME (see: draftproof list mutants)");
   command.add_option("--rule", subject.rule, "Default: every rule the subject has");
-  command.add_option("--kernel", subject.kernels, "A kernel card (CARD.toml), or PTX files");
+  // One value each time, or a property named behind it would be taken for a file.
+  command
+      .add_option("--kernel", subject.kernels,
+                  "A kernel card (CARD.toml), or PTX of our entries; repeat for several files")
+      ->allow_extra_args(false);
   command.add_option("--device", subject.device, "Where kernels run")
       ->check(CLI::IsMember({"emulator", "cuda"}));
 }
