@@ -1,6 +1,5 @@
 # Tests mirror the folders: tests/FOLDER/NAME_test.cpp holds unit tests; NAME_LABEL_test.cpp holds
 # tests of another ctest label. One executable per folder and label.
-include(tools/draftproof/embed_patches.cmake)
 
 find_package(GTest 1.12 REQUIRED)
 include(GoogleTest)

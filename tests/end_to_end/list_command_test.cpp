@@ -93,7 +93,7 @@ TEST(Inspect, NamesEntriesParametersAndWhatTheEmulatorLacks) {
   const CommandResult result = draftproof({"inspect", file});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("entry first   line 5"));
-  EXPECT_THAT(result.out, HasSubstr("parameters    2 (12 bytes): first_param_0 (8)"));
+  EXPECT_THAT(result.out, HasSubstr("parameters    2 (12 bytes): param_0 (8), param_1 (4)"));
   EXPECT_THAT(result.out, HasSubstr("at most 256 x 1 x 1 threads"));
   EXPECT_THAT(result.out, HasSubstr("shared        64 bytes"));
   EXPECT_THAT(result.out, HasSubstr("frobnicate.sync.b32   2 times, first in line 14"));

@@ -87,12 +87,17 @@ std::string dimensions(const std::vector<std::uint32_t>& block) {
   return fmt::format("{}", fmt::join(block, " x "));
 }
 
+/// nvcc names parameter N of an entry ENTRY_param_N, and mangled entries are long.
+std::string short_name(const std::string& parameter, const std::string& function) {
+  return parameter.starts_with(function + "_") ? parameter.substr(function.size() + 1) : parameter;
+}
+
 std::string text_of(const FunctionSummary& function) {
   std::string out = fmt::format("{} {}   line {}\n", function.is_entry ? "entry" : "function",
                                 function.name, function.line);
   std::vector<std::string> parameters;
   for (const auto& [name, bytes] : function.parameters) {
-    parameters.push_back(fmt::format("{} ({})", name, bytes));
+    parameters.push_back(fmt::format("{} ({})", short_name(name, function.name), bytes));
   }
   out += fmt::format("  parameters    {} ({} bytes){}{}\n", function.parameters.size(),
                      function.parameter_bytes, parameters.empty() ? "" : ": ",
