@@ -47,6 +47,20 @@ TEST(Operands, TakeTypesFromTheInstruction) {
   EXPECT_EQ(constant(p, p.instructions[5].sources[1]), 0x3ff8000000000000u);
 }
 
+TEST(Operands, OfPredicatesAreTrueUnlessZero) {
+  const Program p = program_of("", "mov.pred %p1, -1;\nmov.pred %p2, 0;\nmov.pred %p3, 2;");
+  const auto lanes = [&](std::size_t index) {
+    const Operand& operand = p.instructions[index].sources[0];
+    EXPECT_EQ(operand.bytes, 0);
+    LaneMask word = 1;
+    std::memcpy(&word, p.constants.data() + operand.offset, sizeof(word));
+    return word;
+  };
+  EXPECT_EQ(lanes(0), 0xffffffffu);
+  EXPECT_EQ(lanes(1), 0u);
+  EXPECT_EQ(lanes(2), 0xffffffffu);
+}
+
 TEST(Operands, OfMemoryMayBeWiderThanTheElement) {
   const Program p = program_of("",
                                "ld.global.s32 %rd2, [%rd1+-8];\nst.global.u32 [%rd1], %rd2;\n"

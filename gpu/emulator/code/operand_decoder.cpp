@@ -214,7 +214,8 @@ Operand EntryDecoder::immediate(const ParsedOperand& operand, char letter) {
     }
     if (letter == 'h' || letter == 'x') bits &= 0xffff;
     if (bytes == 4) bits &= 0xffffffffu;
-    if (bytes == 0 && bits > 1) fail("a predicate constant must be 0 or 1");
+    // Of predicates, zero is false and every other integer true; Triton writes -1.
+    if (bytes == 0) bits = bits != 0 ? 1 : 0;
     return constants_.intern(bits, bytes);
   }
   if (letter == 'h' || letter == 'x' || bytes == 0) {
