@@ -49,6 +49,78 @@ TEST(EmulatorPrint, FormatsLikePrintf) {
             "-3 and  2.50 word! 123456789abc\n-2 and  2.50 word! 123456789abc\n");
 }
 
+/// What printf gives for `format` when its arguments are the 32-bit words 7, 70000, 3 and 4, then
+/// what it returned.
+std::string printed(const std::string& format, std::uint32_t& returned) {
+  std::string bytes;
+  for (const char letter : format) bytes += std::to_string(static_cast<int>(letter)) + ", ";
+  EmulatorRun run;
+  run.launch_options.block = {1, 1, 1};
+  const DevicePointer to = run.unwritten(4, "to");
+  run.run(kernel(R"(
+    .local .align 8 .b8 buffer[16];
+    mov.u64 %q1, buffer;
+    st.local.v4.u32 [%q1], {7, 70000, 3, 4};
+    cvta.local.u64 %q4, %q1;
+    mov.u64 %q5, pattern;
+    cvta.global.u64 %q5, %q5;
+    {
+    .param .b64 param0;
+    st.param.b64 [param0], %q5;
+    .param .b64 param1;
+    st.param.b64 [param1], %q4;
+    .param .b32 retval0;
+    call.uni (retval0), vprintf, (param0, param1);
+    ld.param.b32 %r3, [retval0];
+    }
+    st.global.u32 [%a], %r3;)",
+                 ".extern .func (.param .b32 result) vprintf (.param .b64 format, .param .b64 "
+                 "arguments);\n.global .align 1 .b8 pattern[" +
+                     std::to_string(format.size() + 1) + "] = {" + bytes + "0};\n"),
+          to);
+  EXPECT_EQ(run.seen(), "");
+  returned = run.read(to, 1)[0];
+  return run.report.printed;
+}
+
+TEST(EmulatorPrint, TakesNothingFromAFormatThatPrintfWouldNot) {
+  std::uint32_t returned = 99;
+  EXPECT_EQ(printed("%n%q", returned), "%n%q");
+  EXPECT_EQ(returned, 0u);
+  EXPECT_EQ(printed("%0*d|%hd", returned), "0070000|3");
+  EXPECT_EQ(printed("%d %hd", returned), "7 4464");
+  EXPECT_EQ(returned, 2u);
+  EXPECT_EQ(printed("%-5.3d|", returned), "007  |");
+  EXPECT_EQ(printed("half %", returned), "half %");
+  EXPECT_EQ(printed("%1999999999d", returned).size(), 4096u);
+  EXPECT_EQ(printed("%.1999999999d", returned).size(), 4096u);
+}
+
+TEST(EmulatorPrint, StopsAtTheSizeOfTheDriversBuffer) {
+  EmulatorRun run;
+  run.launch_options.block = {1024, 1, 1};
+  run.run(kernel(R"(
+    .local .align 8 .b8 buffer[8];
+    mov.u64 %q1, buffer;
+    st.local.u32 [%q1], %t;
+    cvta.local.u64 %q4, %q1;
+    mov.u64 %q5, pattern;
+    cvta.global.u64 %q5, %q5;
+    {
+    .param .b64 param0;
+    st.param.b64 [param0], %q5;
+    .param .b64 param1;
+    st.param.b64 [param1], %q4;
+    .param .b32 retval0;
+    call.uni (retval0), vprintf, (param0, param1);
+    ld.param.b32 %r3, [retval0];
+    })",
+                 R"(.extern .func (.param .b32 result) vprintf (.param .b64 f, .param .b64 a);
+.global .align 1 .b8 pattern[7] = {37, 50, 48, 48, 48, 100, 0};
+)"));
+  EXPECT_EQ(run.report.printed.size(), std::size_t{1} << 20);
+}
+
 TEST(EmulatorAssert, EndsTheLaunchWithItsText) {
   EmulatorRun run;
   const DevicePointer to = run.words({0}, "to");

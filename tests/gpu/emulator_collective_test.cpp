@@ -249,6 +249,59 @@ TEST(EmulatorCollective, TilesOfAWarpKeepTheirMasks) {
   EXPECT_EQ(run.read(to, 32)[31], 376u);
 }
 
+/// Two tiles of a warp, whose odd and even lanes stand at different places of the text.
+std::string kernel_of_divergent_tiles(const std::string& mask_of_odd_lanes) {
+  return kernel(R"(
+    setp.lt.u32 %p1, %t, 16;
+    selp.b32 %r1, 0x0000ffff, 0xffff0000, %p1;
+    and.b32 %r2, %t, 1;
+    setp.eq.u32 %p2, %r2, 0;
+    @%p2 bra EVEN;
+    redux.sync.add.u32 %r3, %t, )" +
+                mask_of_odd_lanes + R"(;
+    vote.sync.ballot.b32 %r4, 1, %r1;
+    match.any.sync.b32 %r5, 7, %r1;
+    bra DONE;
+  EVEN:
+    redux.sync.add.u32 %r3, %t, %r1;
+    vote.sync.ballot.b32 %r4, 1, %r1;
+    match.any.sync.b32 %r5, 7, %r1;
+  DONE:
+    activemask.b32 %r6;
+    st.global.u32 [%at], %r3;
+    st.global.u32 [%at+128], %r4;
+    st.global.u32 [%at+256], %r5;
+    st.global.u32 [%at+384], %r6;)");
+}
+
+TEST(EmulatorCollective, TilesThatMeetAcrossPlacesStayApart) {
+  EmulatorRun run;
+  const DevicePointer to = run.unwritten(512, "to");
+  run.run(kernel_of_divergent_tiles("%r1"), to);
+  EXPECT_EQ(run.seen(), "");
+  const auto got = run.read(to, 128);
+  for (std::uint32_t lane = 0; lane < 32; ++lane) {
+    const std::uint32_t tile = lane < 16 ? 0x0000ffffu : 0xffff0000u;
+    EXPECT_EQ(got[lane], lane < 16 ? 120u : 376u) << lane;
+    EXPECT_EQ(got[32 + lane], tile) << lane;
+    EXPECT_EQ(got[64 + lane], tile) << lane;
+    EXPECT_EQ(got[96 + lane], 0xffffffffu) << "the tiles do not come together again";
+  }
+}
+
+TEST(EmulatorCollective, OneTileThatNeverComesIsReportedAloneAndTheOtherIsRight) {
+  EmulatorRun run;
+  const DevicePointer to = run.unwritten(512, "to");
+  // Lanes 1, 3, ... 15 name themselves only; the even ones of their tile wait for them in vain.
+  const std::string text = kernel_of_divergent_tiles("%r7");
+  std::string wrong = text;
+  wrong.insert(wrong.find("redux"), "selp.b32 %r7, 0x0000aaaa, 0xffff0000, %p1;\n    ");
+  run.run(wrong, to);
+  ASSERT_GE(run.count("shuffle"), 1u);
+  EXPECT_EQ(run.first("shuffle").place.lanes & 0xffff0000u, 0u) << run.seen();
+  EXPECT_EQ(run.read(to, 32)[20], 376u);
+}
+
 TEST(EmulatorCollective, AMaskThatNamesLanesThatNeverComeIsReported) {
   EmulatorRun run;
   const std::string text = kernel(R"(

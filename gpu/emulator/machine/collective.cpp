@@ -1,36 +1,13 @@
-// WarpExecution: shuffle, vote, match, redux, elect and bar.warp.sync. PTX ISA 9.0, 9.7.9 and
-// 9.7.13: the executing thread waits until all threads that the member mask names and that have not
-// exited executed the same instruction with the same mask. The instruction may stand at different
+// WarpExecution: what shuffle, vote, match, redux and elect compute once their members have met
+// (collective_meeting.cpp). PTX ISA 9.0, 9.7.9 and 9.7.13. The instruction may stand at different
 // places of the text, so lanes of several strands may take part.
 #include <bit>
-#include <vector>
 
 #include "gpu/emulator/machine/warp_execution.h"
 
 namespace draftproof::gpu::emulator {
 
 namespace {
-
-/// Which operand names the members.
-const Operand& mask_operand(const Instruction& in) {
-  switch (in.kind) {
-    case Kind::kShuffle:
-      return in.sources[3];
-    case Kind::kVote:
-    case Kind::kMatch:
-    case Kind::kRedux:
-      return in.sources[1];
-    default:
-      return in.sources[0];
-  }
-}
-
-/// The same operation in two places: same qualifiers.
-bool is_same_operation(const Instruction& left, const Instruction& right) {
-  return left.kind == right.kind && left.shuffle == right.shuffle && left.vote == right.vote &&
-         left.redux == right.redux && left.access.type == right.access.type &&
-         left.modifier == right.modifier && left.sources[0].bytes == right.sources[0].bytes;
-}
 
 std::uint32_t reduce(ReduxMode mode, bool is_signed, std::uint32_t a, std::uint32_t b) {
   const auto signed_a = static_cast<std::int32_t>(a);
@@ -60,120 +37,6 @@ void for_each_lane(LaneMask lanes, F function) {
 }
 
 }  // namespace
-
-LaneMask WarpExecution::member_mask(const Instruction& in, std::uint32_t lane) const {
-  return frame_.lanes<std::uint32_t>(mask_operand(in))[lane];
-}
-
-LaneMask WarpExecution::lanes_with_mask(const Instruction& in, LaneMask lanes,
-                                        LaneMask members) const {
-  if (mask_operand(in).area == 1) return lanes;
-  const auto* masks = frame_.lanes<std::uint32_t>(mask_operand(in));
-  LaneMask equal = 0;
-  for (std::uint32_t lane = 0; lane < kLanes; ++lane) {
-    equal |= static_cast<LaneMask>(masks[lane] == members) << lane;
-  }
-  return equal & lanes;
-}
-
-WarpExecution::Next WarpExecution::collective(std::size_t index, const Instruction& in) {
-  const LaneMask here = warp_.strands[index].mask;
-  const LaneMask undefined = here & ~frame_.valid(mask_operand(in));
-  if (undefined != 0) report_undefined(in, undefined, "member mask");
-  // Tiles of a warp have masks of their own and may stand here together.
-  LaneMask done = 0;
-  LaneMask waiting = 0;
-  for (LaneMask rest = here; rest != 0;) {
-    const LaneMask members = member_mask(in, static_cast<std::uint32_t>(std::countr_zero(rest)));
-    const LaneMask group = lanes_with_mask(in, rest, members);
-    rest &= ~group;
-    const LaneMask strangers = group & ~members;
-    if (strangers != 0) {
-      launch_.observer.add("shuffle", party(in, strangers), [] {
-        return std::string("a lane executes a collective whose member mask does not name it");
-      });
-    }
-    if ((members & warp_.live & ~group) == 0) {
-      const Part part{&in, group};
-      perform({&part, 1});
-      done |= group;
-    } else {
-      waiting |= group;
-    }
-  }
-  if (waiting == 0) return Next::kAdvance;
-  Strand& strand = warp_.strands[index];
-  strand.mask = waiting;
-  strand.wait = Wait::kLanes;
-  if (done != 0) {
-    Strand onward;
-    onward.pc = strand.pc + 1;
-    onward.mask = done;
-    warp_.strands.push_back(onward);
-  }
-  return Next::kReselect;
-}
-
-bool WarpExecution::complete_across_strands() {
-  const auto& code = launch_.program.instructions;
-  for (const Strand& leader : warp_.strands) {
-    if (leader.wait != Wait::kLanes) continue;
-    const Instruction& in = code[leader.pc];
-    const LaneMask members =
-        member_mask(in, static_cast<std::uint32_t>(std::countr_zero(leader.mask)));
-    std::vector<Part> parts;
-    LaneMask present = 0;
-    for (const Strand& strand : warp_.strands) {
-      if (strand.wait != Wait::kLanes || !is_same_operation(in, code[strand.pc])) continue;
-      const auto first = static_cast<std::uint32_t>(std::countr_zero(strand.mask));
-      // A strand that holds several masks is left to the forced way out.
-      if (member_mask(code[strand.pc], first) != members) continue;
-      parts.push_back({&code[strand.pc], strand.mask});
-      present |= strand.mask;
-    }
-    if ((members & warp_.live & ~present) != 0) continue;
-    perform(parts);
-    for (Strand& strand : warp_.strands) {
-      if (strand.wait != Wait::kLanes || (strand.mask & present) == 0) continue;
-      strand.wait = Wait::kNothing;
-      ++strand.pc;
-    }
-    warp_.merge();
-    return true;
-  }
-  return false;
-}
-
-void WarpExecution::force_collective() {
-  const auto& code = launch_.program.instructions;
-  std::size_t index = 0;
-  while (warp_.strands[index].wait != Wait::kLanes) ++index;
-  Strand& strand = warp_.strands[index];
-  const Instruction& in = code[strand.pc];
-  const LaneMask members =
-      member_mask(in, static_cast<std::uint32_t>(std::countr_zero(strand.mask)));
-  const LaneMask missing = members & warp_.live & ~strand.mask;
-  Party other;
-  for (const Strand& elsewhere : warp_.strands) {
-    if ((elsewhere.mask & missing) != 0 && elsewhere.pc < code.size()) {
-      other = party(code[elsewhere.pc], elsewhere.mask & missing);
-      break;
-    }
-  }
-  launch_.observer.add(
-      "shuffle", party(in, strand.mask),
-      [&] {
-        return "the member mask names " + std::to_string(std::popcount(missing)) +
-               " live lanes that never arrive";
-      },
-      other);
-  // Going on without them shows what else is wrong.
-  const Part part{&in, strand.mask};
-  perform({&part, 1});
-  strand.wait = Wait::kNothing;
-  ++strand.pc;
-  warp_.merge();
-}
 
 void WarpExecution::perform(std::span<const Part> parts) {
   LaneMask all = 0;

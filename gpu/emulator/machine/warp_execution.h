@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "gpu/emulator/machine/launch.h"
 #include "gpu/emulator/machine/thread_block.h"
@@ -117,17 +118,22 @@ class WarpExecution {
   void atomic(const Instruction& in, LaneMask active);
   void atomic_lane(const Instruction& in, std::uint32_t lane, const Location& location);
 
-  // collective.cpp
-  Next collective(std::size_t index, const Instruction& in);
-  bool complete_across_strands();
-  void force_collective();
+  // collective_meeting.cpp
   struct Part {
     const Instruction* instruction;
     LaneMask lanes;
   };
-  void perform(std::span<const Part> parts);
+  Next collective(std::size_t index, const Instruction& in);
   LaneMask member_mask(const Instruction& in, std::uint32_t lane) const;
   LaneMask lanes_with_mask(const Instruction& in, LaneMask lanes, LaneMask members) const;
+  /// The lanes that wait at the operation of `in` with this mask, wherever they stand.
+  LaneMask find_parts(const Instruction& in, LaneMask members, std::vector<Part>& parts) const;
+  void release(LaneMask lanes);
+  bool complete_across_strands();
+  void force_collective();
+
+  // collective.cpp
+  void perform(std::span<const Part> parts);
   void shuffle(std::span<const Part> parts, LaneMask all);
   LaneMask shuffle_sources(const Instruction& in, std::array<std::uint32_t, kLanes>& source) const;
   void vote(std::span<const Part> parts);
@@ -147,7 +153,8 @@ class WarpExecution {
   Next extern_call(const Instruction& in, LaneMask active);
   std::string read_text(std::uint64_t address, std::uint32_t lane);
   bool read_bytes(std::uint64_t address, std::span<std::byte> to, std::uint32_t lane);
-  std::string format(const std::string& pattern, std::uint64_t arguments, std::uint32_t lane);
+  std::string format(const std::string& pattern, std::uint64_t arguments, std::uint32_t lane,
+                     std::uint32_t& count);
 
   // async_copy.cpp
   void copy_async(const Instruction& in, LaneMask active);
