@@ -217,6 +217,22 @@ TEST(SingleFloat, MinAndMaxPreferNumbersAndOrderZeros) {
   EXPECT_EQ(run_pair("min.xorsign.abs.f32", -3.0f, 2.0f), -2.0f);
 }
 
+TEST(TestFloat, CountsZerosAsNormalNumbers) {
+  const float values[] = {0.0f, -0.0f, 1.0f, 0x1p-127f, INFINITY, std::nanf("")};
+  const auto bits = [&](const std::string& name) {
+    OneInstruction run("testp." + name + ".f32");
+    for (int lane = 0; lane < 32; ++lane) run.set_source(0, lane, values[lane % 6]);
+    run.run();
+    return run.result_predicate() & 0x3f;
+  };
+  EXPECT_EQ(bits("normal"), 0b000111u);
+  EXPECT_EQ(bits("subnormal"), 0b001000u);
+  EXPECT_EQ(bits("finite"), 0b001111u);
+  EXPECT_EQ(bits("infinite"), 0b010000u);
+  EXPECT_EQ(bits("number"), 0b011111u);
+  EXPECT_EQ(bits("notanumber"), 0b100000u);
+}
+
 TEST(SingleFloat, NanIsCanonical) {
   EXPECT_EQ(run_pair_bits("add.f32", std::bit_cast<float>(0xffc12345u), 1.0f), 0x7fffffffu);
   EXPECT_EQ(run_pair_bits("sub.f32", INFINITY, INFINITY), 0x7fffffffu);

@@ -1,6 +1,7 @@
 // Integer instructions against plain 128-bit code, over edges and random operands.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <functional>
 #include <random>
 
@@ -219,6 +220,32 @@ TEST(BitInstructions, FollowTheManual) {
   EXPECT_EQ(run3("dp4a.s32.s32", 0xff02ff01, 0x01010203, 10), 10u + 3 - 2 + 2 - 1);
   EXPECT_EQ(run3("vabsdiff4.u32.u32.u32", 0x01ff0305, 0x02fe0505, 0), 0x01010200u);
   EXPECT_EQ(run3("add.sat.s32", 0x7fffffff, 1), 0x7fffffffu);
+}
+
+// The manual's loop, written out again.
+std::uint32_t nth_one(std::uint32_t mask, int base, int offset) {
+  if (offset == 0) return (mask >> base & 1) == 1 ? static_cast<std::uint32_t>(base) : 0xffffffffu;
+  int count = std::abs(offset) - 1;
+  for (int position = base; position >= 0 && position<32; position += offset> 0 ? 1 : -1) {
+    if ((mask >> position & 1) == 0) continue;
+    if (count == 0) return static_cast<std::uint32_t>(position);
+    --count;
+  }
+  return 0xffffffffu;
+}
+
+TEST(BitInstructions, FnsFindsTheNthOneInBothDirections) {
+  for (const std::uint32_t mask : {0u, 1u, 0x80000000u, 0xffffffffu, 0xa5010f30u}) {
+    for (int base = 0; base < 32; ++base) {
+      for (int offset = -33; offset <= 33; ++offset) {
+        EXPECT_EQ(run3("fns.b32", mask, static_cast<std::uint32_t>(base),
+                       static_cast<std::uint32_t>(offset)),
+                  nth_one(mask, base, offset))
+            << mask << " " << base << " " << offset;
+      }
+    }
+  }
+  EXPECT_EQ(run3("fns.b32", ~0u, 3, 0x80000000u), 0xffffffffu);
 }
 
 TEST(CarryChains, Add128BitNumbers) {

@@ -99,6 +99,21 @@ struct ExtendField {
     return static_cast<std::uint32_t>(static_cast<T>(a << shift) >> shift);
   }
 };
+/// fns: the position of the |n|-th one of the mask from `base` on, upwards or downwards; n = 0 asks
+/// about bit `base` itself. All ones when there is none.
+struct FindNthOne {
+  static constexpr bool kIsSlow = true;
+  DRAFTPROOF_INLINE static std::uint32_t apply(std::uint32_t mask, std::uint32_t base,
+                                               std::int32_t n) {
+    const std::uint32_t step = n < 0 ? ~std::uint32_t{0} : 1;
+    std::uint32_t left = n < 0 ? 0 - static_cast<std::uint32_t>(n) : static_cast<std::uint32_t>(n);
+    if (left == 0) return base < 32 && (mask >> base & 1) != 0 ? base : ~std::uint32_t{0};
+    for (std::uint32_t at = base; at < 32; at += step) {
+      if ((mask >> at & 1) != 0 && --left == 0) return at;
+    }
+    return ~std::uint32_t{0};
+  }
+};
 
 /// prmt: byte selectors, whose bit 3 replicates the sign of the byte.
 struct PermuteBytes {
@@ -158,6 +173,7 @@ void add_bit_forms(FormTable& table) {
   table.add("szext.wrap.u32", "w:ww", lanes<ExtendField<std::uint32_t, false>>());
   table.add("szext.clamp.s32", "w:ww", lanes<ExtendField<std::int32_t, true>>());
   table.add("szext.wrap.s32", "w:ww", lanes<ExtendField<std::int32_t, false>>());
+  table.add("fns.b32", "w:www", scalar_lanes<FindNthOne>());
   table.add("prmt.b32", "w:www", lanes<PermuteBytes>());
   table.add("prmt.b32.f4e", "w:www", lanes<PermuteNamed<PermuteMode::kForward4>>());
   table.add("prmt.b32.b4e", "w:www", lanes<PermuteNamed<PermuteMode::kBackward4>>());

@@ -82,7 +82,8 @@ struct TestFloat {
       case Test::kNan:
         return magnitude > kExponent;
       case Test::kNormal:
-        return magnitude < kExponent && (magnitude & kExponent) != 0;
+        // Zeros count as normal numbers there.
+        return magnitude < kExponent && ((magnitude & kExponent) != 0 || magnitude == 0);
       case Test::kSubnormal:
         return (magnitude & kExponent) == 0 && magnitude != 0;
     }
