@@ -23,6 +23,9 @@ using emulator::Space;
 using emulator::Variable;
 
 constexpr std::uint64_t kBlockThreadsMax = 1024;
+/// What every GPU takes in one direction (CUDA C++ Programming Guide, "Compute Capabilities").
+constexpr Dim3 kBlockMax{1024, 1024, 64};
+constexpr Dim3 kGridMax{0x7fffffff, 65535, 65535};
 /// What the largest GPUs give one block, static and dynamic together.
 constexpr std::uint64_t kSharedBytesMax = 232448;
 
@@ -54,7 +57,16 @@ void check_block(const EntryInfo& info, const LaunchOptions& options) {
     throw Error(ErrorKind::kInput, message, "launch of " + info.name);
   };
   const Dim3& block = options.block;
-  if (block.count() == 0 || options.grid.count() == 0) fail("grid and block must not be empty");
+  // Each direction by itself first: the product of three may wrap around.
+  const auto check_directions = [&](const char* what, const Dim3& dim, const Dim3& most) {
+    if (dim.x == 0 || dim.y == 0 || dim.z == 0) fail("grid and block must not be empty");
+    if (dim.x > most.x || dim.y > most.y || dim.z > most.z) {
+      fail(std::string("a ") + what + " of " + dim_text(dim) + " is beyond " + dim_text(most) +
+           ", the most in each direction on a GPU");
+    }
+  };
+  check_directions("grid", options.grid, kGridMax);
+  check_directions("block", block, kBlockMax);
   if (options.grid.count() > 0xffffffffu / emulator::kWarpsMax) {
     fail("a grid of " + dim_text(options.grid) + " is too large; launch it in parts");
   }

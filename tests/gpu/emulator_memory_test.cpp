@@ -283,5 +283,31 @@ TEST(EmulatorMemory, ArgumentsAndBlocksAreChecked) {
   EXPECT_NO_THROW(run.run(kernel("")));
 }
 
+TEST(EmulatorMemory, AShapeThatNoGpuLaunchesIsRefused) {
+  const Dim3 one{1, 1, 1};
+  const auto is_refused = [&](const Dim3& grid, const Dim3& block) {
+    EmulatorRun run;
+    run.launch_options.grid = grid;
+    run.launch_options.block = block;
+    try {
+      run.run(kernel(""));
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("launch of k"), std::string::npos) << error.what();
+      return true;
+    }
+    return false;
+  };
+  EXPECT_TRUE(is_refused({1, 65536, 1}, one));
+  EXPECT_TRUE(is_refused({1, 1, 65536}, one));
+  EXPECT_TRUE(is_refused(one, {1, 1, 65}));
+  EXPECT_TRUE(is_refused({0, 1, 1}, one));
+  EXPECT_TRUE(is_refused(one, {32, 0, 1}));
+  // Products that wrap around to a small number.
+  EXPECT_TRUE(is_refused({0x80000000u, 0x80000000u, 4}, one));
+  EXPECT_TRUE(is_refused(one, {0x80000000u, 0x80000000u, 4}));
+  EXPECT_FALSE(is_refused({1, 300, 2}, one));
+  EXPECT_FALSE(is_refused(one, {1, 1, 64}));
+}
+
 }  // namespace
 }  // namespace draftproof::gpu::test
