@@ -78,7 +78,8 @@ Complaints long_files(const SourceFile& file) {
 // A function starts at column 0 with a line that ends in '{' and ends with '}' at column 0.
 Complaints long_functions(const SourceFile& file) {
   static const std::regex not_a_function(
-      R"(^(namespace|class|struct|enum|union|extern|template<|constexpr|const|static const|inline constexpr|\}|#).*)");
+      R"(^(namespace|class|struct|enum|union|extern|template<|constexpr|const|static const|)"
+      R"(inline constexpr|\}|#).*)");
   Complaints complaints;
   if (!is_code(file.path)) return complaints;
   for (std::size_t i = 0; i < file.lines.size(); ++i) {
