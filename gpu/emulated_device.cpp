@@ -164,8 +164,15 @@ class EmulatedDevice : public Device {
 
  private:
   void place_variables(DecodedModule& module) {
-    for (Variable& variable : module.variables) {
-      variable.address = memory_.allocate(variable.bytes, variable.name);
+    for (std::size_t i = 0; i < module.variables.size(); ++i) {
+      Variable& variable = module.variables[i];
+      try {
+        variable.address = memory_.allocate(variable.bytes, variable.name);
+      } catch (const Error& error) {
+        while (i-- > 0) memory_.free(module.variables[i].address);
+        throw Error(error.kind(), std::string("cannot place a variable: ") + error.what(),
+                    module.file_name);
+      }
     }
     emulator::apply_relocations(module);
     for (const Variable& variable : module.variables) {

@@ -231,6 +231,24 @@ TEST(EmulatorMemory, TheHostIsHeldToBoundsToo) {
   EXPECT_THROW(run.device->write(pointer, bytes), Error);
 }
 
+TEST(EmulatorMemory, ASizeBeyondTheDeviceIsAnErrorNotAnAllocation) {
+  EmulatorRun run;
+  EXPECT_THROW(run.unwritten(std::size_t{1} << 39, "huge"), Error);
+  EXPECT_THROW(run.unwritten(~std::size_t{0}, "huge"), Error);
+  const std::string use = "mov.u64 %q1, b;\n";
+  const auto load = [&](const std::string& second) {
+    run.device->load(kernel(use, ".global .b8 a[4];\n.global .b8 b[" + second + "];\n"), "big.ptx");
+  };
+  try {
+    load("1099511627775");
+    ADD_FAILURE() << "a terabyte was placed";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("big.ptx"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("'b'"), std::string::npos) << error.what();
+  }
+  EXPECT_NO_THROW(load("4"));
+}
+
 TEST(EmulatorMemory, RegionsAreUsedAgainAfterManyFrees) {
   EmulatorRun run;
   const std::string text = kernel("ld.global.u32 %r1, [%a];");

@@ -169,6 +169,48 @@ TEST(HostileText, OfModulesIsAnErrorToo) {
   for (const char* text : texts) EXPECT_NE(error_place(text), "") << text;
 }
 
+// Any 64 bits may stand for an offset: addresses wrap around, without overflow of ours (the
+// sanitised build is where this test can fail).
+TEST(HostileText, OffsetsMayBeAnyNumber) {
+  for (const char* offset : {"9223372036854775807", "-9223372036854775808", "-1",
+                             "18446744073709551615", "0x8000000000000000"}) {
+    const std::string at = std::string("+") + offset;
+    const std::string text = std::string(kHead) + ".global .u64 g[2];\n.global .u64 h = g+" +
+                             offset + ";\n.global .u64 i = g-" + offset +
+                             ";\n.shared .b32 s[4];\n.visible .entry k(.param .u64 a, .param .u64 "
+                             "p)\n{\n.reg .b32 %r<3>;\n"
+                             ".reg .b64 %rd<3>;\n.local .b8 l[16];\n.local .b8 m[16];\n" +
+                             "ld.param.u64 %rd1, [p" + at + "];\nld.u32 %r1, [s" + at +
+                             "];\nld.local.u32 %r1, [m" + at + "];\nmov.u64 %rd1, m" + at +
+                             ";\nmov.u32 %r1, s" + at + ";\nld.global.u64 %rd2, [h" + at +
+                             "];\nld.global.u32 %r2, [%rd1" + at + "];\nret;\n}\n";
+    EXPECT_EQ(error_place(text), "") << offset;
+  }
+}
+
+TEST(HostileText, CallsThatDoubleAtEveryStepAreAnError) {
+  // 2^40 expansions of a function without an instruction, and, as a sibling, 2^4.
+  const auto doubling = [](int steps) {
+    std::string text = std::string(kHead) + ".func f0() { }\n";
+    for (int i = 1; i <= steps; ++i) {
+      const std::string call = "call f" + std::to_string(i - 1) + "; ";
+      text += ".func f" + std::to_string(i) + "() { " + call + call + "}\n";
+    }
+    return text + ".visible .entry k() { call f" + std::to_string(steps) + "; ret; }\n";
+  };
+  EXPECT_NE(error_place(doubling(40)), "");
+  EXPECT_EQ(error_place(doubling(4)), "");
+}
+
+TEST(HostileText, MoreBlocksTimesRegistersThanMemoryIsAnError) {
+  std::string body = ".reg .b32 %x<200000>;\n";
+  for (int i = 0; i < 100000; ++i) {
+    const std::string number = std::to_string(i);
+    body += "@%p1 bra L" + number + "; mov.u32 %x" + number + ", 1; L" + number + ":\n";
+  }
+  EXPECT_NE(error_place(kernel(body + "ret;")), "");
+}
+
 TEST(HostileText, CutAnywhereNeverCrashes) {
   const std::string text = kernel(
       "mov.u32 %r1, %tid.x;\n@%p1 bra L;\nld.global.v2.u32 {%r1, %r2}, [%rd1+-8];\n"

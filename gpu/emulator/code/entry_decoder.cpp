@@ -10,8 +10,12 @@
 namespace draftproof::gpu::emulator {
 namespace {
 
-/// Calls that expand to more than this are a loop of the text, not a kernel.
-constexpr std::size_t kLargestProgram = std::size_t{1} << 22;
+/// Calls that expand to more than this are a loop of the text, not a kernel: functions that call
+/// each other twice double at every step, even where they hold no instruction.
+constexpr std::size_t kLargestProgram = std::size_t{1} << 20;
+constexpr std::size_t kMostStatements = std::size_t{1} << 22;
+/// Blocks times registers, in bits: liveness keeps four such tables (slots.cpp), together 2 GiB.
+constexpr std::size_t kLargestLiveness = std::size_t{1} << 32;
 
 std::uint64_t align_up(std::uint64_t value, std::uint64_t alignment) {
   return (value + alignment - 1) / alignment * alignment;
@@ -144,6 +148,10 @@ void EntryDecoder::expand(const ParsedFunction& function, Expansion& expansion) 
 void EntryDecoder::statement(const ParsedStatement& statement) {
   line_ = statement.line;
   current_ = &statement;
+  if (++statement_count_ > kMostStatements) {
+    fail("the calls of the entry " + std::string(entry_.name) + " expand to more than " +
+         std::to_string(kMostStatements) + " statements");
+  }
   Expansion& expansion = *expansions_.back();
   switch (statement.kind) {
     case StatementKind::kOpen: {
@@ -367,6 +375,11 @@ void EntryDecoder::finish() {
   end.ptx_line = line_;
   emit(std::move(end));
   const std::vector<Block> blocks = find_blocks(program_.instructions);
+  if (blocks.size() > kLargestLiveness / std::max<std::size_t>(scopes_.registers().size(), 1)) {
+    fail("the entry " + std::string(entry_.name) + " has " + std::to_string(blocks.size()) +
+         " blocks and " + std::to_string(scopes_.registers().size()) +
+         " registers, more than the emulator takes; run this module on a GPU");
+  }
   set_reconvergence(program_.instructions, blocks);
   assign_slots(program_, blocks, scopes_.registers());
   program_.constants = std::move(constants_.area());

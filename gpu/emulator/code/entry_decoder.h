@@ -21,6 +21,11 @@ namespace draftproof::gpu::emulator {
 /// What the header of an entry says; shared memory is known after decoding only.
 EntryInfo describe(const ModuleSymbols& symbols, const ParsedFunction& entry);
 
+/// An address and a distance. The text may hold any 64 bits, and addresses wrap around.
+inline std::int64_t wrapping_sum(std::int64_t address, std::uint64_t distance) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(address) + distance);
+}
+
 class EntryDecoder {
  public:
   EntryDecoder(ModuleSymbols& symbols, const ParsedFunction& entry)
@@ -135,6 +140,7 @@ class EntryDecoder {
   std::map<std::string, Operand, std::less<>> specials_;
   std::map<std::tuple<int, std::uint32_t, std::int64_t, int>, Operand> addresses_;
   const ParsedStatement* current_ = nullptr;  ///< the statement that is being decoded
+  std::size_t statement_count_ = 0;           ///< decoded so far, calls expanded
   int line_ = 0;
 };
 

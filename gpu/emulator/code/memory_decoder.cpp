@@ -81,16 +81,15 @@ void EntryDecoder::bind_address(const ParsedOperand& operand, Instruction& instr
           {Relocation::Place::kImmediate, at, symbol.index, operand.value});
       break;
     case Symbol::Place::kShared:
-      shared_places_.push_back(
-          {false, at, 8, symbol.index, operand.value + static_cast<std::int64_t>(window)});
+      shared_places_.push_back({false, at, 8, symbol.index, wrapping_sum(operand.value, window)});
       break;
     case Symbol::Place::kLocal:
       if (space == Space::kParam) space = Space::kLocal;
-      instruction.immediate += static_cast<std::int64_t>(symbol.offset + window);
+      instruction.immediate = wrapping_sum(instruction.immediate, symbol.offset + window);
       break;
     case Symbol::Place::kParameter:
       if (instruction.kind != Kind::kLoad) fail("an entry's parameters cannot be written");
-      instruction.immediate += static_cast<std::int64_t>(symbol.offset + window);
+      instruction.immediate = wrapping_sum(instruction.immediate, symbol.offset + window);
       break;
   }
 }

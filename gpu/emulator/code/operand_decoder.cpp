@@ -183,7 +183,7 @@ Operand EntryDecoder::special(std::string_view name) {
 Operand EntryDecoder::symbol_address(const Symbol& symbol, std::int64_t addend,
                                      std::uint8_t bytes) {
   const auto key = std::tuple(static_cast<int>(symbol.place), symbol.index,
-                              addend + static_cast<std::int64_t>(symbol.offset), int{bytes});
+                              wrapping_sum(addend, symbol.offset), int{bytes});
   if (const auto known = addresses_.find(key); known != addresses_.end()) return known->second;
   Operand operand;
   if (symbol.place == Symbol::Place::kShared) {
@@ -272,7 +272,11 @@ Operand EntryDecoder::source(const ParsedOperand& operand, char letter) {
   }
   if (operand.name == "WARP_SZ") return constants_.intern(kLanes, bytes_of(letter));
   const Operand found = special(operand.name);
-  if (!found.present) fail("the name " + std::string(operand.name) + " is not defined");
+  if (!found.present) {
+    const bool may_be_special = operand.name.front() == '%';
+    fail("the name " + std::string(operand.name) + " is not defined" +
+         (may_be_special ? ", and the emulator has no special register of that name" : ""));
+  }
   if (found.bytes != bytes_of(letter)) {
     fail(std::string(current_->name) + " needs " + description_of(letter) + ", which " +
          std::string(operand.name) + " is not");

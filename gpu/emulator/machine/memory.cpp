@@ -37,9 +37,13 @@ std::size_t GlobalMemory::choose_region() {
 }
 
 std::uint64_t GlobalMemory::allocate(std::uint64_t bytes, std::string_view label) {
-  if (bytes > kRegionMask) {
-    throw Error(ErrorKind::kInput, "an allocation of " + std::to_string(bytes) +
-                                       " bytes does not fit a region; allocate less");
+  static_assert(kBytesMax <= kRegionMask);
+  if (bytes > kBytesMax - live_bytes_) {
+    throw Error(ErrorKind::kInput, "an allocation of " + std::to_string(bytes) + " bytes ('" +
+                                       std::string(label) + "') beside " +
+                                       std::to_string(live_bytes_) +
+                                       " live ones does not fit the emulated device's " +
+                                       std::to_string(kBytesMax) + "; allocate less");
   }
   auto allocation = std::make_unique<Allocation>();
   allocation->label = label;
@@ -51,6 +55,7 @@ std::uint64_t GlobalMemory::allocate(std::uint64_t bytes, std::string_view label
   allocation->defined = DefinedBytes(bytes);
   allocation->race = RaceShadow(bytes);
   regions_[region] = std::move(allocation);
+  live_bytes_ += bytes;
   return regions_[region]->address;
 }
 
@@ -62,6 +67,7 @@ void GlobalMemory::free(std::uint64_t address) {
   }
   freed_.push_back((address >> kRegionShift) - 1);
   allocation->is_live = false;
+  live_bytes_ -= allocation->bytes;
   allocation->data.reset();
   allocation->defined = DefinedBytes();
   allocation->race = RaceShadow();

@@ -37,7 +37,11 @@ class GlobalMemory {
   /// Regions lie below the windows.
   static constexpr std::size_t kRegionsMax = (kSharedWindow >> kRegionShift) - 1;
 
-  /// Throws Error(kInput) when the allocation or the number of live ones is too large.
+  /// What live allocations may hold together, well below a real device's: a size that is a typing
+  /// error must not become the host's trouble.
+  static constexpr std::uint64_t kBytesMax = std::uint64_t{8} << 30;
+
+  /// Throws Error(kInput) when the allocation, all live ones or their number are too large.
   std::uint64_t allocate(std::uint64_t bytes, std::string_view label);
   /// Throws Error(kInput) unless `address` is what allocate() returned and is still live.
   void free(std::uint64_t address);
@@ -61,6 +65,7 @@ class GlobalMemory {
   std::size_t choose_region();
 
   std::vector<std::unique_ptr<Allocation>> regions_;
+  std::uint64_t live_bytes_ = 0;
   std::deque<std::size_t> freed_;  ///< regions, oldest first
 };
 

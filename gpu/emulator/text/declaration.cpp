@@ -105,7 +105,9 @@ void parse_element(Lexer& lexer, ParsedVariable& variable) {
     if (lexer.accept('+')) {
       address.addend = lexer.expect_integer("an offset");
     } else if (lexer.accept('-')) {
-      address.addend = -lexer.expect_integer("an offset");
+      // The lowest number has no negative; addresses wrap around.
+      address.addend = static_cast<std::int64_t>(
+          0 - static_cast<std::uint64_t>(lexer.expect_integer("an offset")));
     }
     if (width != 8) lexer.fail("only a 64-bit element can hold an address", line);
     variable.addresses.push_back(address);
