@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "oracle/hidden_share.h"
 #include "oracle/parity.h"
 #include "oracle/threshold.h"
 #include "reference/error.h"
@@ -317,7 +318,8 @@ Plan plan(const TreeLaw& law, const PlanOptions& options) {
   return Planner(law, options).plan();
 }
 
-Certificate judge(const Plan& plan, const std::vector<reference::RequestOutcome>& outcomes) {
+Certificate judge(const Plan& plan, const std::vector<reference::RequestOutcome>& outcomes,
+                  double miss_probability) {
   Certificate result;
   result.decisions = plan.decisions;
   result.probes = std::min(plan.probes.size(), outcomes.size());
@@ -332,8 +334,7 @@ Certificate judge(const Plan& plan, const std::vector<reference::RequestOutcome>
   else if (!plan.probes.empty() && result.probes == plan.probes.size())
     result.kind = VerdictKind::kUpheld;
   if (result.kind == VerdictKind::kUpheld) result.bound = reference::to_string(bound_of(plan));
-  result.assumption = "one threshold per decision, supported by " +
-                      std::to_string(result.interior_probes) + " random coins inside the intervals";
+  result.assumption = threshold_assumption(result.interior_probes, miss_probability);
   return result;
 }
 

@@ -72,10 +72,12 @@ struct Certificate {
   std::uint64_t failed = 0;
   std::size_t first_failed = 0;  ///< index of the probe; valid when failed > 0
   std::string bound;             ///< rational: TV of the emitted sequence to ideal coins
-  std::string assumption;
+  std::string assumption;        ///< with its size (oracle/hidden_share.h)
 };
 
-/// outcomes[i] belongs to plan.probes[i]; fewer outcomes than probes is inconclusive.
-Certificate judge(const Plan& plan, const std::vector<reference::RequestOutcome>& outcomes);
+/// outcomes[i] belongs to plan.probes[i]; fewer outcomes than probes is inconclusive. The
+/// assumption is sized so that random coins miss a larger anomaly with `miss_probability`.
+Certificate judge(const Plan& plan, const std::vector<reference::RequestOutcome>& outcomes,
+                  double miss_probability = 1e-9);
 
 }  // namespace draftproof::oracle
