@@ -124,8 +124,8 @@ fetch_flashinfer() {
   [[ ${#flags[@]} -gt 0 ]] || fail "$card: no flags"
   smem=$(sed -n 's/^dynamic_smem *= *\([0-9]*\).*/\1/p' $card)
   [[ -n $smem ]] || fail "$card: no dynamic_smem"
-  begin "$out" "$smem ${flags[*]}" $here/flashinfer_chain.cu $here/{flashinfer,curand}.requirements ||
-    return 0
+  begin "$out" "$smem ${flags[*]}" $here/flashinfer_chain.cu \
+    $here/{flashinfer,curand}.requirements || return 0
   wheel "$out" flashinfer
   extract "$out/flashinfer.whl" flashinfer/data/include/ "$out/include"
   # The header's switches for formats are those of the package.
