@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "gpu/emulator/machine/half.h"
+#include "reference/error.h"
 #include "tests/gpu/emulator_run.h"
 
 namespace draftproof::gpu::test {
@@ -154,6 +155,35 @@ TEST(EmulatorHalf, SumsRoundToNearestEven) {
                 rounded >> 16);
     }
   }
+}
+
+// nvcc writes atomicAdd_block, atomicAdd_system and atomicCAS of 16 bits so: an atomic without an
+// order is relaxed, and may name a scope all the same.
+TEST(EmulatorAtomicForms, TakeAScopeWithoutAnOrderAndSixteenBits) {
+  EmulatorRun run;
+  run.launch_options.block = {1, 1, 1};
+  const DevicePointer to = run.words({5, 7, 0x00020001, 0}, "to");
+  run.run(kernel(R"(
+    atom.global.cta.add.u32 %r1, [%a], 1;
+    red.global.sys.add.u32 [%a], 1;
+    atom.cta.global.exch.b32 %r2, [%a+4], 9;
+    mov.u16 %h1, 2;
+    mov.u16 %h2, 3;
+    atom.global.cas.b16 %h3, [%a+10], %h1, %h2;
+    atom.global.cas.b16 %h4, [%a+8], %h1, %h2;
+    mov.b32 %r3, {%h3, %h4};
+    st.global.u32 [%a+12], %r3;)"),
+          to);
+  EXPECT_EQ(run.seen(), "");
+  EXPECT_EQ(run.read(to, 4), (std::vector<std::uint32_t>{7, 9, 0x00030001, 0x00010002}));
+  // A scope of its own block orders nothing between two.
+  run.launch_options.grid = {2, 1, 1};
+  run.run(kernel("atom.global.cta.add.u32 %r1, [%a], 1;"), to);
+  EXPECT_EQ(run.count("race"), 1u) << run.seen();
+  run.run(kernel("atom.global.gpu.add.u32 %r1, [%a], 1;"), to);
+  EXPECT_EQ(run.seen(), "");
+  EXPECT_THROW(run.run(kernel("ld.gpu.global.u32 %r1, [%a];"), to), Error);
+  EXPECT_THROW(run.run(kernel("atom.global.exch.b16 %h1, [%a], %h2;"), to), Error);
 }
 
 }  // namespace

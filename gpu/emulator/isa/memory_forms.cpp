@@ -96,6 +96,7 @@ std::optional<Element> element_of(std::string_view word) {
 /// What may stand between the opcode and the type of a memory instruction.
 struct Qualifiers {
   bool has_order = false, has_scope = false, has_space = false;
+  bool scope_needs_order = true;  ///< atom and red are relaxed without an order
 };
 
 /// Order, scope and space, each at most once, in any order.
@@ -105,7 +106,8 @@ void parse_qualifiers(Words& words, Access& access, Qualifiers& seen) {
     if (const auto order = order_of(word); order && !seen.has_order) {
       access.order = *order;
       seen.has_order = true;
-    } else if (const auto scope = scope_of(word); scope && !seen.has_scope && seen.has_order) {
+    } else if (const auto scope = scope_of(word);
+               scope && !seen.has_scope && (seen.has_order || !seen.scope_needs_order)) {
       access.scope = *scope;
       seen.has_scope = true;
     } else if (const auto space = space_of(word); space && !seen.has_space) {
@@ -217,6 +219,8 @@ bool is_atomic_legal(const Access& access, bool is_atom, bool has_noftz) {
   const int bytes = access.element_bytes;
   const bool is_half = type == ElementType::kFloat16x2 || type == ElementType::kBfloat16x2 ||
                        type == ElementType::kBfloat || (type == ElementType::kFloat && bytes == 2);
+  const bool is_swap = access.atomic == AtomicOperation::kCompareAndSwap;
+  if (is_swap) return type == ElementType::kBits && bytes >= 2 && is_atom && !has_noftz;
   if (has_noftz != is_half || (bytes < 4 && !is_half)) return false;
   switch (access.atomic) {
     case AtomicOperation::kAdd:
@@ -227,8 +231,9 @@ bool is_atomic_legal(const Access& access, bool is_atom, bool has_noftz) {
     case AtomicOperation::kXor:
       return type == ElementType::kBits;
     case AtomicOperation::kExchange:
-    case AtomicOperation::kCompareAndSwap:
       return type == ElementType::kBits && is_atom;
+    case AtomicOperation::kCompareAndSwap:
+      break;
     case AtomicOperation::kIncrement:
     case AtomicOperation::kDecrement:
       return type == ElementType::kUnsigned && bytes == 4;
@@ -246,6 +251,7 @@ std::optional<Form> find_atomic(Words& words, bool is_atom) {
   access.order = Order::kRelaxed;
   access.scope = Scope::kGpu;
   Qualifiers seen;
+  seen.scope_needs_order = false;
   parse_qualifiers(words, access, seen);
   if (!accept_operation(words, access)) return std::nullopt;
   // CUDA 12 and later write atom.add.release.gpu.u32: the qualifiers behind the operation.
@@ -256,7 +262,6 @@ std::optional<Form> find_atomic(Words& words, bool is_atom) {
   if (!is_atom && access.order != Order::kRelaxed && access.order != Order::kRelease) {
     return std::nullopt;
   }
-  if (seen.has_order && !seen.has_scope) return std::nullopt;
   if (access.space == Space::kLocal || access.space == Space::kParam ||
       access.space == Space::kConst) {
     return std::nullopt;
