@@ -101,6 +101,25 @@ TEST(EmulatorBarrier, PartOfAWarpAtAnotherBarrierIsReportedWithBothParties) {
   EXPECT_EQ(run.seen(), "");
 }
 
+// Even where the lanes that pass by exit at once, which would complete the barrier.
+TEST(EmulatorBarrier, AGuardThatDividesAWarpIsReportedWithBothParties) {
+  EmulatorRun run;
+  run.launch_options.block = {64, 1, 1};
+  const auto text = [](const std::string& limit, const std::string& barrier) {
+    return kernel("setp.lt.u32 %p1, %t, " + limit + ";\n@%p1 " + barrier + " 0;  // HERE");
+  };
+  run.run(text("48", "bar.sync"));
+  ASSERT_EQ(run.count("barrier"), 1u) << run.seen();
+  const auto seen = run.first("barrier");
+  EXPECT_EQ(seen.place.ptx_line, line_of(text("48", "bar.sync"), "HERE"));
+  EXPECT_EQ(seen.place.lanes, 0x0000ffffu);
+  EXPECT_EQ(seen.other.lanes, 0xffff0000u);
+  run.run(text("32", "bar.sync"));
+  EXPECT_EQ(run.seen(), "");
+  run.run(text("48", "barrier.sync"));
+  EXPECT_EQ(run.seen(), "");
+}
+
 TEST(EmulatorBarrier, ConditionByWarpIsLegal) {
   EmulatorRun run;
   run.launch_options.block = {64, 1, 1};

@@ -76,6 +76,19 @@ WarpExecution::Next WarpExecution::cluster_barrier(std::size_t index, const Inst
   return arrive(index, in, kClusterBarrierNumber, 0);
 }
 
+void WarpExecution::report_skipped_barrier(const Instruction& in, LaneMask active,
+                                           const Strand& strand) {
+  const LaneMask skipping = strand.mask & ~active;
+  launch_.observer.add(
+      "barrier", party(in, active),
+      [&] {
+        return std::to_string(std::popcount(skipping)) +
+               " lanes of the warp pass this barrier by, for its guard does not hold for them; an "
+               "aligned barrier must be executed by all lanes of a warp or by none";
+      },
+      party(in, skipping));
+}
+
 WarpExecution::Next WarpExecution::barrier(std::size_t index, const Instruction& in) {
   Strand& strand = warp_.strands[index];
   if (in.is_aligned && strand.mask != warp_.live && !strand.alone) {

@@ -190,6 +190,7 @@ WarpExecution::Next WarpExecution::execute(std::size_t index, const Instruction&
       // The lanes whose guard does not hold go on; the others meet here.
       Strand& strand = warp_.strands[index];
       if (active != strand.mask) {
+        if (in.kind == Kind::kBarrier && in.is_aligned) report_skipped_barrier(in, active, strand);
         Strand rest = strand;
         rest.mask = strand.mask & ~active;
         rest.pc = strand.pc + 1;

@@ -145,6 +145,7 @@ class WarpExecution {
   Next barrier(std::size_t index, const Instruction& in);
   Next cluster_barrier(std::size_t index, const Instruction& in);
   Next arrive(std::size_t index, const Instruction& in, std::uint32_t number, std::uint32_t count);
+  void report_skipped_barrier(const Instruction& in, LaneMask active, const Strand& strand);
   void finish_barrier(const Instruction& in, LaneMask lanes, const Barrier& barrier);
   bool resolve_stuck();
   bool split_barrier();
