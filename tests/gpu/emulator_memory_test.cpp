@@ -54,6 +54,37 @@ TEST(EmulatorMemory, VectorsAndNarrowTypesExtendAsTheTypeSays) {
             (std::vector<std::uint32_t>{0x80ff7f01u, 0xffffffffu, 3, 4, 0x80ff7f01u}));
 }
 
+TEST(EmulatorMemory, OfAClusterIsThatOfItsOnlyBlock) {
+  EmulatorRun run;
+  const DevicePointer to = run.unwritten(128, "to");
+  // The rank is %r5: 0, and in the second run 1, of which there is no shared memory.
+  const std::string text = kernel(R"(
+    .shared .align 4 .b8 table[128];
+    mov.u32 %r1, table;
+    mul.lo.u32 %r2, %t, 4;
+    add.u32 %r1, %r1, %r2;
+    st.shared.u32 [%r1], %t;
+    mov.u32 %r5, RANK;
+    mapa.shared::cluster.u32 %r6, %r1, %r5;
+    ld.shared::cluster.u32 %r3, [%r6];
+    cvt.u64.u32 %q1, %r1;
+    cvta.shared.u64 %q1, %q1;
+    mapa.u64 %q2, %q1, %r5;
+    ld.u32 %r4, [%q2];
+    add.u32 %r3, %r3, %r4;
+    shr.u32 %r3, %r3, 1;
+    st.global.u32 [%at], %r3;)");
+  const auto with_rank = [&](const std::string& rank) {
+    std::string result = text;
+    return result.replace(result.find("RANK"), 4, rank);
+  };
+  run.run(with_rank("0"), to);
+  EXPECT_EQ(run.seen(), "");
+  EXPECT_EQ(run.read(to, 32), counting(32));
+  run.run(with_rank("1"), to);
+  EXPECT_EQ(run.count("bounds"), 2u) << run.seen();
+}
+
 TEST(EmulatorMemory, GenericAddressesReachSharedLocalAndGlobal) {
   EmulatorRun run;
   const DevicePointer to = run.unwritten(128, "to");

@@ -266,6 +266,19 @@ TEST(Modules, DecodeOnlyTheEntriesAskedFor) {
   EXPECT_THROW(decode(text, "t"), Error);
 }
 
+TEST(Modules, ThatNeedClustersOfSeveralBlocksAreRejected) {
+  const auto text = [](const std::string& cluster) {
+    return ".version 9.0\n.target sm_90\n.entry a() .reqnctapercluster " + cluster +
+           " { ret; }\n.entry b() { ret; }\n";
+  };
+  EXPECT_EQ(decode(text("1, 1, 1"), "t").programs.size(), 2u);
+  for (const char* cluster : {"2", "1, 2, 1"}) {
+    EXPECT_THROW(decode(text(cluster), "t"), Error) << cluster;
+    const auto only_b = [](std::string_view name) { return name == "b"; };
+    EXPECT_EQ(decode(text(cluster), "t", only_b).programs.size(), 1u);
+  }
+}
+
 TEST(Modules, KeepSourceLines) {
   const Program p = program_of(".file 1 \"a.cu\"",
                                ".loc 1 42 3\nmov.u32 %r1, 1;\n"

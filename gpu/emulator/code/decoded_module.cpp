@@ -53,6 +53,17 @@ void check_target(const ParsedModule& parsed, DecodedModule& module) {
   }
 }
 
+/// Run with another cluster than it asks for, a kernel would compute something else without a word.
+void check_cluster(const ParsedModule& parsed, const ParsedFunction& function) {
+  for (const std::uint32_t blocks : function.required_cluster) {
+    if (blocks == 1) continue;
+    throw Error(ErrorKind::kInput,
+                "the entry '" + std::string(function.name) +
+                    "' needs clusters of several blocks; the emulated device has clusters of one",
+                parsed.file_name + ":" + std::to_string(function.line));
+  }
+}
+
 }  // namespace
 
 DecodedModule decode(std::string_view ptx, std::string_view file_name, const EntryFilter& filter) {
@@ -70,6 +81,7 @@ DecodedModule decode(std::string_view ptx, std::string_view file_name, const Ent
     if (!function.is_entry || !function.has_body) continue;
     module.entries.push_back(describe(symbols, function));
     if (filter && !filter(function.name)) continue;
+    check_cluster(parsed, function);
     module.programs.push_back(EntryDecoder(symbols, function).run());
     module.entries.back() = module.programs.back().info;
   }

@@ -59,6 +59,7 @@ struct ParsedFunction {
   std::vector<ParsedVariable> results;
   std::vector<std::uint32_t> required_block;
   std::vector<std::uint32_t> max_block;
+  std::vector<std::uint32_t> required_cluster;
   bool has_body = false;
   std::string_view body;  ///< between the braces
   int body_line = 0;      ///< line of the opening brace

@@ -22,15 +22,16 @@ std::vector<std::uint32_t> parse_dimension_list(Lexer& lexer, std::string_view w
 
 /// Directives between a function's header and its body.
 void parse_function_directives(Lexer& lexer, ParsedFunction& function) {
-  constexpr std::array kWithNumbers = {".minnctapersm",        ".maxnctapersm",   ".maxnreg",
-                                       ".reqnctapercluster",   ".maxclusterrank", ".abi_preserve",
-                                       ".abi_preserve_control"};
+  constexpr std::array kWithNumbers = {".minnctapersm",   ".maxnctapersm", ".maxnreg",
+                                       ".maxclusterrank", ".abi_preserve", ".abi_preserve_control"};
   while (lexer.peek().kind == TokenKind::kWord) {
     const Token word = lexer.next();
     if (word.text == ".reqntid") {
       function.required_block = parse_dimension_list(lexer, ".reqntid");
     } else if (word.text == ".maxntid") {
       function.max_block = parse_dimension_list(lexer, ".maxntid");
+    } else if (word.text == ".reqnctapercluster") {
+      function.required_cluster = parse_dimension_list(lexer, ".reqnctapercluster");
     } else if (word.text == ".explicitcluster" || word.text == ".noreturn" ||
                word.text == ".blocksareclusters") {
       continue;
