@@ -1,61 +1,20 @@
-// The house rules that a program can check, checked: reviewers never argue about them. Each rule is
-// a function from a file to complaints, and has a sibling test that feeds it a file it must reject.
+// The house rules that a program can check, checked: reviewers never argue about them. What files
+// may include and where they lie is borders_test.cpp.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <map>
 #include <regex>
 #include <set>
-#include <sstream>
 #include <string>
 #include <vector>
 
+#include "tests/tidy/source_tree.h"
+
+namespace draftproof::tests {
 namespace {
 
 namespace fs = std::filesystem;
-
-struct SourceFile {
-  std::string path;  // relative to the root, with '/'
-  std::vector<std::string> lines;
-};
-using Complaints = std::vector<std::string>;
-
-std::string at(const SourceFile& file, std::size_t index) {
-  return file.path + ":" + std::to_string(index + 1);
-}
-
-bool has_extension(const std::string& path, const std::set<std::string>& extensions) {
-  return extensions.contains(fs::path(path).extension().string());
-}
-
-bool is_code(const std::string& path) { return has_extension(path, {".h", ".cpp", ".cuh", ".cu"}); }
-
-std::string folder_of(const std::string& path) { return path.substr(0, path.find('/')); }
-
-SourceFile read_file(const std::string& path, const fs::path& file) {
-  SourceFile source{path, {}};
-  std::ifstream stream(file);
-  for (std::string line; std::getline(stream, line);) source.lines.push_back(line);
-  return source;
-}
-
-// Everything that is committed or could be: build outputs and reports are not ours to judge.
-std::vector<SourceFile> all_files() {
-  const fs::path root = DRAFTPROOF_SOURCE_DIR;
-  const std::set<std::string> top = {"reference", "gpu",   "oracle", "properties",
-                                     "fixtures",  "tools", "tests",  ".ci"};
-  std::vector<SourceFile> files;
-  for (const auto& entry : fs::recursive_directory_iterator(root)) {
-    const std::string path = fs::relative(entry.path(), root).generic_string();
-    if (!entry.is_regular_file()) continue;
-    if (!top.contains(folder_of(path)) && path.find('/') != std::string::npos) continue;
-    if (path.find("__pycache__") != std::string::npos) continue;
-    files.push_back(read_file(path, entry.path()));
-  }
-  return files;
-}
 
 Complaints long_lines(const SourceFile& file) {
   Complaints complaints;
@@ -126,74 +85,55 @@ Complaints vague_names(const SourceFile& file) {
   return {};
 }
 
-// reference -> { gpu, oracle, fixtures } -> properties -> tools -> tests; the three in braces do
-// not see each other, properties sees neither gpu nor fixtures.
-const std::map<std::string, std::set<std::string>>& visible_folders() {
-  static const std::map<std::string, std::set<std::string>> visible = {
-      {"reference", {"reference"}},
-      {"gpu", {"reference", "gpu"}},
-      {"oracle", {"reference", "oracle"}},
-      {"fixtures", {"reference", "fixtures"}},
-      {"properties", {"reference", "oracle", "properties"}},
-      {"tools", {"reference", "gpu", "oracle", "fixtures", "properties", "tools"}},
-      {"tests", {"reference", "gpu", "oracle", "fixtures", "properties", "tools", "tests"}},
-  };
-  return visible;
-}
-
-Complaints include_rule(const SourceFile& file) {
-  static const std::regex include(R"rx(^\s*#\s*include\s+"([a-z]+)/)rx");
-  Complaints complaints;
-  const auto visible = visible_folders().find(folder_of(file.path));
-  if (!is_code(file.path) || visible == visible_folders().end()) return complaints;
-  for (std::size_t i = 0; i < file.lines.size(); ++i) {
-    std::smatch match;
-    if (!std::regex_search(file.lines[i], match, include)) continue;
-    const std::string target = match[1];
-    if (visible_folders().contains(target) && !visible->second.contains(target))
-      complaints.push_back(at(file, i) + ": " + visible->first + " may not include " + target);
-  }
-  return complaints;
-}
-
-// Third-party headers are per folder too, so that a library's reach is known.
-Complaints third_party_rule(const SourceFile& file) {
-  static const std::vector<std::pair<std::regex, std::regex>> allowed = {
-      {std::regex("<boost/multiprecision/"), std::regex("^(reference/scalar\\.h|tests/.*)")},
-      {std::regex("<boost/math/"), std::regex("^(oracle|tests)/.*")},
-      {std::regex("<Random123/"),
-       std::regex("^(reference/coin\\.cpp|gpu/kernels/coin\\.cuh|tests/.*)")},
-      {std::regex("<Eigen/"), std::regex("^(reference/model|oracle|tests)/.*")},
-      {std::regex("<rapidcheck"), std::regex("^(properties|tests)/.*")},
-      {std::regex("<nlohmann/"), std::regex("^(properties|tools|tests)/.*")},
-      {std::regex("<(CLI|fmt|toml\\+\\+|pugixml)"), std::regex("^(tools|tests)/.*")},
-      {std::regex("<cub/cub\\.cuh>"), std::regex("^$")},
-  };
+// The glossary is law in code: what a text or a comment quotes of others is not looked at.
+Complaints foreign_words(const SourceFile& file) {
+  static const std::regex quoted(R"rx("([^"\\]|\\.)*"|//.*)rx");
+  static const std::regex foreign(
+      std::string(R"(\b(num_\w+|\w+_len|\w*resampl\w*|\w*corrected\w*|logit_war)") +
+      R"(p\w*|warpers?)\b)");
   Complaints complaints;
   if (!is_code(file.path)) return complaints;
   for (std::size_t i = 0; i < file.lines.size(); ++i) {
-    if (file.lines[i].find("#include <") == std::string::npos) continue;
-    for (const auto& [header, places] : allowed)
-      if (std::regex_search(file.lines[i], header) && !std::regex_match(file.path, places))
-        complaints.push_back(at(file, i) + ": " + file.lines[i] + " does not belong here");
+    std::smatch match;
+    const std::string code = std::regex_replace(file.lines[i], quoted, "");
+    if (std::regex_search(code, match, foreign))
+      complaints.push_back(at(file, i) + ": '" + match[0].str() + "' is no word of the glossary");
   }
   return complaints;
 }
 
-// Same name, two places: a reader finds the truth for a kernel by changing one word of the path.
-Complaints kernels_without_twin(const std::vector<SourceFile>& files) {
-  static const std::regex kernel(R"(^gpu/kernels/(.*/)?([a-z_]+)\.cu$)");
-  std::set<std::string> paths;
-  for (const auto& file : files) paths.insert(file.path);
+bool begins_with_a_comment(const SourceFile& file) {
+  return !file.lines.empty() && file.lines[0].starts_with("//");
+}
+
+// Every file says what it is; a source may leave that to the header of its name.
+Complaints files_without_a_word(const std::vector<SourceFile>& files) {
+  std::set<std::string> introduced;
+  for (const auto& file : files)
+    if (begins_with_a_comment(file)) introduced.insert(file.path);
   Complaints complaints;
-  for (const auto& path : paths) {
-    std::smatch match;
-    if (!std::regex_match(path, match, kernel)) continue;
-    const std::string stem = match[2];
-    const bool twin = paths.contains("reference/" + match[1].str() + stem + ".cpp") ||
-                      paths.contains("reference/" + stem + ".cpp");
-    if (!twin) complaints.push_back(path + ": no file of that name in reference/");
+  for (const auto& file : files) {
+    const std::string header = fs::path(file.path).replace_extension(".h").generic_string();
+    if (is_code(file.path) && !introduced.contains(file.path) && !introduced.contains(header))
+      complaints.push_back(file.path + ": no comment at its head says what it is");
   }
+  return complaints;
+}
+
+// A folder's page is one screen; what needs more room belongs into tools/docs.
+Complaints pages(const std::vector<SourceFile>& files) {
+  constexpr std::size_t kScreen = 50;
+  Complaints complaints;
+  std::set<std::string> described;
+  for (const auto& file : files) {
+    if (fs::path(file.path).filename() != "README.md") continue;
+    described.insert(fs::path(file.path).parent_path().generic_string());
+    if (file.path != "README.md" && file.lines.size() > kScreen)
+      complaints.push_back(file.path + ": more than one screen of " + std::to_string(kScreen) +
+                           " lines");
+  }
+  for (const auto& folder : top_folders())
+    if (!described.contains(folder)) complaints.push_back(folder + ": has no README.md");
   return complaints;
 }
 
@@ -208,13 +148,6 @@ Complaints unsafe_floating_point(const SourceFile& file) {
     if (is_ours && std::regex_search(file.lines[i], flag))
       complaints.push_back(at(file, i) + ": floating point that decides is never relaxed");
   return complaints;
-}
-
-using Rule = Complaints (*)(const SourceFile&);
-
-void expect_clean(Rule rule) {
-  for (const auto& file : all_files())
-    for (const auto& complaint : rule(file)) ADD_FAILURE() << complaint;
 }
 
 TEST(Tidy, ReadsTheTreeItJudges) { EXPECT_GT(all_files().size(), 50u); }
@@ -254,21 +187,26 @@ TEST(Tidy, NamesSaySomething) {
   EXPECT_TRUE(vague_names({"gpu/renewal.h", {}}).empty());
 }
 
-TEST(Tidy, FoldersIncludeOnlyWhatTheySee) {
-  expect_clean(include_rule);
-  EXPECT_EQ(include_rule({"oracle/a.cpp", {"#include \"gpu/device.h\""}}).size(), 1u);
-  EXPECT_EQ(include_rule({"properties/a.cpp", {"#include \"fixtures/x.h\""}}).size(), 1u);
-  EXPECT_TRUE(include_rule({"tools/a.cpp", {"#include \"gpu/device.h\""}}).empty());
+TEST(Tidy, IdentifiersUseTheWordsOfTheGlossary) {
+  expect_clean(foreign_words);
+  EXPECT_EQ(foreign_words({"a.h", {std::string("int num") + "_drafts;"}}).size(), 1u);
+  EXPECT_EQ(foreign_words({"a.h", {std::string("int draft") + "_len;"}}).size(), 1u);
+  EXPECT_EQ(foreign_words({"a.h", {std::string("Token re") + "sampled_token;"}}).size(), 1u);
+  EXPECT_TRUE(foreign_words({"a.h", {"read(\"num_warps\");  // num_warps"}}).empty());
 }
 
-TEST(Tidy, LibrariesStayInTheirFolders) {
-  expect_clean(third_party_rule);
-  EXPECT_EQ(third_party_rule({"gpu/a.cpp", {"#include <CLI/CLI.hpp>"}}).size(), 1u);
+TEST(Tidy, EveryFileSaysWhatItIs) {
+  for (const auto& complaint : files_without_a_word(all_files())) ADD_FAILURE() << complaint;
+  EXPECT_EQ(files_without_a_word({{"a.cpp", {"#include <map>"}}}).size(), 1u);
+  EXPECT_EQ(files_without_a_word({{"a.cpp", {"#include <map>"}}, {"a.h", {"#pragma once"}}}).size(),
+            2u);
+  EXPECT_TRUE(files_without_a_word({{"a.cpp", {"#include <map>"}}, {"a.h", {"// A."}}}).empty());
 }
 
-TEST(Tidy, EveryKernelHasATwinInTheReference) {
-  for (const auto& complaint : kernels_without_twin(all_files())) ADD_FAILURE() << complaint;
-  EXPECT_EQ(kernels_without_twin({{"gpu/kernels/verify/lonely.cu", {}}}).size(), 1u);
+TEST(Tidy, EveryFolderHasAPageOfOneScreen) {
+  for (const auto& complaint : pages(all_files())) ADD_FAILURE() << complaint;
+  EXPECT_EQ(pages({}).size(), top_folders().size());
+  EXPECT_EQ(pages({{"gpu/README.md", std::vector<std::string>(51)}}).size(), top_folders().size());
 }
 
 TEST(Tidy, FloatingPointIsNeverRelaxed) {
@@ -277,3 +215,4 @@ TEST(Tidy, FloatingPointIsNeverRelaxed) {
 }
 
 }  // namespace
+}  // namespace draftproof::tests
