@@ -1,3 +1,4 @@
+// Expressions of cards: values, precedence, and errors with the place of the expression.
 #include "gpu/card_expression.h"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// The claim ladder: distinct names, and what falls with each claim.
 #include "oracle/claim.h"
 
 #include <gmock/gmock.h>

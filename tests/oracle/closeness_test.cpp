@@ -1,3 +1,4 @@
+// Closeness where it must say no: NaN, infinities, one step too far, a zero of the other sign.
 #include "oracle/closeness.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// Parity: no difference between equal outcomes, and the first one, named, between all others.
 #include "oracle/parity.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,5 @@
+// Thresholds by long division against unbounded rationals, and both against their definition: the
+// coin below decides one way, the coin at the threshold the other.
 #include <gtest/gtest.h>
 
 #include <random>

@@ -1,3 +1,4 @@
+// Verdicts: merging by dominance, what a list refutes, and how witnesses and verdicts read.
 #include "oracle/verdict.h"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// Cases as JSON: they read back bit for bit, and what does not fit is refused with its place.
 #include "properties/case.h"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// Courses: counting, stopping, errors of the subject, witnesses, and the catalog that lists them.
 #include "properties/course.h"
 
 #include <gmock/gmock.h>

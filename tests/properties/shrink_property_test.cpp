@@ -1,3 +1,4 @@
+// Shrinking: the least case still fails, nothing simpler does, and generated cases cover the edges.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Cards: the committed one reads as what it says, and every slip is refused at its line.
 #include "tools/card_reader.h"
 
 #include <gmock/gmock.h>

@@ -13,7 +13,7 @@
 #include "gpu/verifiers.h"
 #include "reference/error.h"
 
-namespace draftproof {
+namespace draftproof::tools {
 namespace {
 
 using gpu::Argument;
@@ -153,6 +153,6 @@ BENCHMARK(shape_rows)->Apply(sizes);
 BENCHMARK(verify_chain)->Apply(sizes);
 
 }  // namespace
-}  // namespace draftproof
+}  // namespace draftproof::tools
 
 BENCHMARK_MAIN();

@@ -1,3 +1,4 @@
+// The exact law of a tiny case as JSON (tools/schema/law.schema.json); law_page.h declares it.
 #include <nlohmann/json.hpp>
 
 #include "reference/law/trace.h"

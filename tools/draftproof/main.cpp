@@ -1,3 +1,4 @@
+// The process: everything else is command_line.h.
 #include <iostream>
 #include <string>
 #include <vector>
