@@ -133,7 +133,12 @@ void Course::convict(const Case& value, const Complaint& complaint) {
     }
   };
   const Shrunk least = shrink(value, fails, tries_for(value));
-  const auto final_complaint = judge_(subject_, least.value).value_or(complaint);
+  Complaint final_complaint = complaint;
+  try {
+    final_complaint = judge_(subject_, least.value).value_or(complaint);
+  } catch (const Error&) {
+    // The subject failed in another way this time; what was seen before stands.
+  }
   verdict_.witness = witness_of(least.value, final_complaint);
   verdict_.observations = final_complaint.observations;
   verdict_.notes.push_back("shrunk in " + std::to_string(least.tries) + " runs" +
@@ -192,6 +197,10 @@ std::string unless_rule(const reference::VerifierTraits& traits,
   std::string known;
   for (const std::string& rule : rules) known += (known.empty() ? "" : ", ") + rule;
   return "the rule '" + traits.rule + "' is not " + (rules.size() > 1 ? "one of " : "") + known;
+}
+
+reference::RequestOutcome answer(const reference::Outcome& outcome, std::size_t index) {
+  return index < outcome.requests.size() ? outcome.requests[index] : reference::RequestOutcome{};
 }
 
 std::string told(const reference::Outcome& outcome, std::size_t index) {

@@ -95,6 +95,9 @@ Property built(Recipe recipe);
 std::string unless_rule(const reference::VerifierTraits& traits,
                         const std::vector<std::string>& rules);
 
+/// The outcome of request `index`; one that holds nothing when the subject gave none, so that a
+/// missing answer is judged and never skipped.
+reference::RequestOutcome answer(const reference::Outcome& outcome, std::size_t index);
 /// The outcome of request `index`, in words; "no outcome" when there is none.
 std::string told(const reference::Outcome& outcome, std::size_t index);
 

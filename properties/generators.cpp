@@ -5,8 +5,9 @@
 #include <rapidcheck.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
-#include <set>
+#include <numeric>
 
 #include "oracle/threshold.h"
 #include "properties/laws.h"
@@ -121,6 +122,36 @@ void spoil(const Batch& batch, Request& request, Random& random) {
   }
 }
 
+/// Sets top-p or min-p so that the mass that it asks for is, to a unit, one that a row has: the
+/// only place where a filter that computes its masses a little differently keeps another set.
+void filter_at_edge(const Batch& batch, Request& request, Random& random) {
+  if (batch.target_kind != RowKind::kLogits) return;
+  const bool is_draft =
+      batch.draft_kind == RowKind::kLogits && random.once_in(3) && !request.proposal.rows.empty();
+  const std::vector<Row>& rows = is_draft ? request.proposal.rows : request.target_rows;
+  reference::Sampling before = request.sampling;
+  before.top_p = 1;
+  before.min_p = 0;
+  // Filters that come before the temperature read the masses at temperature 1, and so on.
+  if (random.once_in(3)) before.top_k = 0;
+  if (random.once_in(3)) before.temperature = 1;
+  MassRow law = reference::shape(rows[random.below(rows.size())], before, batch.preset);
+  if (law.status != Status::kOk) return;
+  std::erase(law.mass, reference::Mass{0});
+  std::sort(law.mass.rbegin(), law.mass.rend());
+  const std::size_t last = random.below(std::min<std::size_t>(law.mass.size(), 64));
+  const bool is_top_p = random.once_in(2);
+  const reference::Mass asked =
+      is_top_p ? std::accumulate(law.mass.begin(),
+                                 law.mass.begin() + static_cast<std::ptrdiff_t>(last) + 1,
+                                 reference::Mass{0})
+               : law.mass[last];
+  double factor =
+      static_cast<double>(asked) / static_cast<double>(is_top_p ? law.total : law.mass[0]);
+  if (random.once_in(2)) factor = std::nextafter(factor, random.once_in(2) ? 0.0 : 1.0);
+  (is_top_p ? request.sampling.top_p : request.sampling.min_p) = factor;
+}
+
 Request nasty_request(const CaseShape& shape, const Batch& batch, std::uint32_t id,
                       Random& random) {
   Request request;
@@ -130,15 +161,26 @@ Request nasty_request(const CaseShape& shape, const Batch& batch, std::uint32_t 
   if (shape.rule == "greedy") request.sampling = {};
   if (shape.rule == "greedy") request.sampling.temperature = 0;
   const int count = random.between(0, shape.draft_count_max);
-  for (int i = 0; i <= count; ++i)
-    request.target_rows.push_back(nasty_logits(random, batch.vocab_size, batch.format));
+  for (int i = 0; i <= count; ++i) {
+    const bool is_tied = shape.is_at_edges && !random.once_in(3);
+    request.target_rows.push_back(
+        (is_tied ? tied_logits : nasty_logits)(random, batch.vocab_size, batch.format));
+  }
   for (int i = 0; i < count; ++i) {
     if (batch.draft_kind == RowKind::kLogits)
       request.proposal.rows.push_back(related_logits(random, request.target_rows[i], batch.format));
     if (batch.draft_kind == RowKind::kProbabilities)
       request.proposal.rows.push_back(nasty_probabilities(random, batch.vocab_size));
-    request.proposal.tokens.push_back(drafted(batch, request, i, random));
   }
+  if (shape.with_filters && shape.with_edge_coins && shape.rule != "greedy" &&
+      (shape.is_at_edges || random.once_in(3))) {
+    if (random.once_in(3))
+      request.sampling.top_k = static_cast<std::int64_t>(1 + random.below(batch.vocab_size));
+    if (!random.once_in(3) && (shape.is_at_edges || batch.vocab_size <= kShapedUpTo))
+      filter_at_edge(batch, request, random);
+  }
+  for (int i = 0; i < count; ++i)
+    request.proposal.tokens.push_back(drafted(batch, request, i, random));
   if (shape.with_placeholders && count > 0 && random.once_in(8))
     for (int i = random.between(0, count - 1); i < count; ++i)
       request.proposal.tokens[i] = reference::kPlaceholder;
@@ -207,7 +249,7 @@ void script_coins(Case& value, Random& random, bool with_edges) {
       const std::uint32_t position = request.position + static_cast<std::uint32_t>(i);
       for (Purpose purpose : {Purpose::kAccept, Purpose::kRecovered, Purpose::kBonus})
         value.coins[{request.id, position, purpose, 0, 0}] = nasty_coin(random);
-      if (!with_edges || value.batch.vocab_size > kShapedUpTo || !random.once_in(3)) continue;
+      if (!with_edges || random.once_in(3)) continue;
       const MassRow target = target_law(value.batch, request, i);
       if (target.status != Status::kOk) continue;
       value.coins[{request.id, position, Purpose::kBonus, 0, 0}] =
@@ -237,12 +279,23 @@ Case nasty_case(const CaseShape& shape, std::uint64_t seed) {
   result.batch.draft_kind = outline.draft_kind;
   result.batch.format = outline.format;
   result.batch.preset = reference::preset(outline.preset);
-  const auto first_id = static_cast<std::uint32_t>(random.below(1000));
-  for (int i = 0; i < shape.request_count; ++i)
-    result.batch.requests.push_back(
-        nasty_request(shape, result.batch, first_id + static_cast<std::uint32_t>(i), random));
-  if (outline.is_scripted)
-    script_coins(result, random, shape.with_edge_coins);
+  const auto first_id = random.once_in(8)
+                            ? 0xffffff00u - static_cast<std::uint32_t>(random.below(9))
+                            : static_cast<std::uint32_t>(random.below(1000));
+  for (int i = 0; i < shape.request_count; ++i) {
+    const std::uint32_t id = first_id + static_cast<std::uint32_t>(i);
+    // The same rows and tokens under another id: what is cached by content or address must not mix.
+    if (i > 0 && random.once_in(8)) {
+      result.batch.requests.push_back(random.pick(result.batch.requests));
+      result.batch.requests.back().id = id;
+    } else {
+      result.batch.requests.push_back(nasty_request(shape, result.batch, id, random));
+    }
+  }
+  if (outline.is_scripted || shape.is_at_edges)
+    script_coins(
+        result, random,
+        shape.with_edge_coins && (shape.is_at_edges || result.batch.vocab_size <= kShapedUpTo));
   else
     result.seed = random.bits();
   return result;

@@ -30,6 +30,9 @@ struct CaseShape {
   /// Coins next to the exact edge of their decision: for subjects that promise the masses, since
   /// arithmetic that rounds may fall on either side.
   bool with_edge_coins = true;
+  /// Every case where a slightly wrong mass, key or tie shows: rows with ties and zeros of both
+  /// signs, filters that end inside ties or at an exact mass, scripted coins.
+  bool is_at_edges = false;
   bool with_unjudgeable = false;  ///< NaN, +inf, empty rows, bad ids and probabilities
 };
 
@@ -43,6 +46,8 @@ Case nasty_case(const CaseShape& shape, std::uint64_t seed);
 /// A row of logits in one of the nasty styles, exactly representable in `format`, never NaN or
 /// +inf, at least one finite value. |value| <= 128 except for masks.
 reference::Row nasty_logits(Random& random, std::size_t vocab_size, reference::LogitFormat format);
+/// As nasty_logits, with several tokens on each level, levels close together and zeros signed.
+reference::Row tied_logits(Random& random, std::size_t vocab_size, reference::LogitFormat format);
 /// A draft row for `target`: equal to it, a shift, a perturbation, disjoint or independent.
 reference::Row related_logits(Random& random, const reference::Row& target,
                               reference::LogitFormat format);

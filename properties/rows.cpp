@@ -115,6 +115,16 @@ Row nasty_logits(Random& random, std::size_t vocab_size, LogitFormat format) {
   return styled(static_cast<Style>(random.below(kStyleCount)), random, vocab_size, format);
 }
 
+Row tied_logits(Random& random, std::size_t vocab_size, LogitFormat format) {
+  std::vector<float> levels = {0.0f, -0.0f};
+  for (int i = random.between(1, 30); i > 0; --i) levels.push_back(stored(format, bell(random)));
+  const bool has_masks = random.once_in(4);
+  Row row(vocab_size);
+  for (float& value : row) value = has_masks && random.once_in(3) ? kNever : random.pick(levels);
+  ensure_ordinary(row, random, format);
+  return row;
+}
+
 Row related_logits(Random& random, const Row& target, LogitFormat format) {
   Row row = target;
   switch (random.below(6)) {

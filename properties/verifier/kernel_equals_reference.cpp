@@ -21,13 +21,18 @@ struct Class {
   int draft_count_max = 0;
   int request_count = 0;  ///< per batch
   std::uint64_t smoke = 0, standard = 0, deep = 0;
+  bool is_at_edges = false;
 };
 
 const std::vector<Class>& classes() {
   static const std::vector<Class> list = {
       {"V<=64", {}, 64, 5, 10, 1200, 5400, 200000},
-      {"V<=512", {}, 512, 4, 10, 120, 3000, 100000},
-      {"V<=4096", {}, 4096, 3, 6, 18, 2400, 40000},
+      {"V<=512", {512, 257, 384, 511, 129, 256, 300}, 0, 4, 10, 600, 3000, 100000},
+      {"edges, V<=64", {}, 64, 1, 10, 1500, 6000, 200000, true},
+      {"edges, V~4096", {4096, 3333, 4095, 3840}, 0, 1, 3, 60, 1200, 20000, true},
+      {"edges, V>2^18", {262145, 262147, 524289}, 0, 1, 1, 3, 30, 600, true},
+      {"draft<=80", {}, 16, 80, 4, 60, 300, 8000},
+      {"V<=4096", {}, 4096, 3, 6, 18, 1200, 20000},
       {"V=32000", {32000}, 0, 1, 6, 6, 1008, 12000},
       {"V~128256", {128256, 131071, 131073, 128255, 128257}, 0, 1, 3, 0, 204, 3000},
   };
@@ -45,12 +50,13 @@ void run_class(Course& course, const Class& each, std::uint64_t seed) {
   for (std::uint64_t index = 0; tried < wanted; ++index) {
     CaseShape shape = shape_for(traits, "kernel_equals_reference");
     if (!each.vocab_sizes.empty())
-      shape.vocab_size = each.vocab_sizes[index % each.vocab_sizes.size()];
+      shape.vocab_size =
+          std::min(each.vocab_sizes[index % each.vocab_sizes.size()], traits.vocab_size_max);
     shape.vocab_size_max = std::min(each.vocab_size_max, traits.vocab_size_max);
-    if (shape.vocab_size > traits.vocab_size_max) return;
     shape.draft_count_max = each.draft_count_max;
     shape.request_count = each.request_count;
     shape.with_unjudgeable = true;
+    shape.is_at_edges = each.is_at_edges && shape.with_edge_coins;
     // Three pairwise coprime strides would repeat; counting in mixed radix visits every cell.
     const std::size_t format_index = index % traits.formats.size();
     const std::size_t preset_index = index / traits.formats.size() % presets.size();

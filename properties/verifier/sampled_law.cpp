@@ -1,5 +1,6 @@
 #include "properties/verifier/sampled_law.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -45,8 +46,16 @@ class Sample {
  public:
   explicit Sample(const TreeFixture& fixture) : fixture_(fixture) {}
 
+  /// Every row here can be judged, so a status, or no token at all, counts as what no law gives:
+  /// a subject that refuses when it does not like its draw would look lossless otherwise.
   void add(const reference::RequestOutcome& outcome) {
     std::vector<Token> prefix;
+    if (outcome.status != reference::Status::kOk || outcome.emitted.empty()) {
+      Counts& counts = counts_[prefix];
+      counts.resize(static_cast<std::size_t>(fixture_.outline.vocab_size) + 1);
+      ++counts.back();
+      return;
+    }
     for (const reference::EmittedToken& each : outcome.emitted) {
       if (static_cast<int>(prefix.size()) > fixture_.outline.draft_count) return;
       Counts& counts = counts_[prefix];
@@ -59,10 +68,18 @@ class Sample {
     }
   }
 
-  /// The logarithm of the evidence against all contexts together: the mean of their e-values.
+  /// The logarithm of the evidence against all contexts together: the mean of their e-values. A
+  /// context that was not met counts with its e-value 1: a mean over those that happened to be met
+  /// would be weighted by the data, and is no e-value.
   double log_evidence() const {
     std::vector<double> each;
     for (const auto& [prefix, counts] : counts_) each.push_back(log_evidence(prefix, counts));
+    std::size_t contexts = 0, of_length = 1;
+    for (int length = 0; length <= fixture_.outline.draft_count; ++length) {
+      contexts += of_length;
+      of_length *= static_cast<std::size_t>(fixture_.outline.vocab_size);
+    }
+    each.resize(std::max(contexts, each.size()));
     return oracle::log_mean(each);
   }
 
@@ -93,6 +110,9 @@ class Sample {
       witness.observed +=
           (v > 0 ? ", " : "") + name + short_number(static_cast<double>(counts[v]) / total);
     }
+    if (counts.back() > 0)
+      witness.observed +=
+          ", P(no token) = " + short_number(static_cast<double>(counts.back()) / total);
     witness.observed += " in " + short_number(total) + " draws";
     witness.because = "evidence of e^" + short_number(most) + " against the target's law";
     return witness;
@@ -124,7 +144,7 @@ bool sample_law(Course& course, const TreeOutline& outline, std::uint64_t sample
       batch.requests.back().id = static_cast<std::uint32_t>(done + i);
     }
     const reference::Outcome outcome = course.subject().verifier->verify(batch, coins, {});
-    for (const reference::RequestOutcome& each : outcome.requests) sample.add(each);
+    for (std::size_t i = 0; i < kChunk; ++i) sample.add(answer(outcome, i));
     course.count(kChunk, name_of(outline));
     if (sample.log_evidence() < log_alarm) continue;
     course.convict_by_sample(sample.witness());

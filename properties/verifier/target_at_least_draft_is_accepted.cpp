@@ -33,9 +33,9 @@ bool is_certain(const reference::VerifierTraits& traits, const Batch& batch, con
 
 std::optional<Complaint> judge(const Subject& subject, const Case& value) {
   const reference::Outcome outcome = run(*subject.verifier, value);
-  for (std::size_t r = 0; r < std::min(outcome.requests.size(), value.batch.requests.size()); ++r) {
+  for (std::size_t r = 0; r < value.batch.requests.size(); ++r) {
     const Request& request = value.batch.requests[r];
-    const reference::RequestOutcome& out = outcome.requests[r];
+    const reference::RequestOutcome out = answer(outcome, r);
     const auto row = static_cast<std::size_t>(out.accepted_count);
     if (out.status != Status::kOk || out.accepted_count >= draft_count(request)) continue;
     if (!is_certain(subject.verifier->traits(), value.batch, request, row)) continue;

@@ -63,9 +63,9 @@ Status obstacle(const Batch& batch, const Request& request, int row, bool is_gre
 std::optional<Complaint> judge(const Subject& subject, const Case& value) {
   const bool is_greedy = subject.verifier->traits().rule == "greedy";
   const reference::Outcome outcome = run(*subject.verifier, value);
-  for (std::size_t r = 0; r < std::min(outcome.requests.size(), value.batch.requests.size()); ++r) {
+  for (std::size_t r = 0; r < value.batch.requests.size(); ++r) {
     const Request& request = value.batch.requests[r];
-    const reference::RequestOutcome& out = outcome.requests[r];
+    const reference::RequestOutcome out = answer(outcome, r);
     const int last = std::min(out.accepted_count, draft_count(request));
     for (int row = 0; row <= last; ++row) {
       const Status due = obstacle(value.batch, request, row, is_greedy);
