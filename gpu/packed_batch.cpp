@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <numbers>
 #include <utility>
 
@@ -83,9 +84,13 @@ StepCode code_of(reference::ShapingStep step) {
   return StepCode::kEnd;
 }
 
-/// fp32(log2(e) / temperature): divided in double, rounded once.
+/// fp32(log2(e) / temperature): divided in double, rounded once; infinity beyond fp32's range, into
+/// which C++ defines no conversion.
 float scale_for(double temperature) {
-  return static_cast<float>(std::numbers::log2e / temperature);
+  const double scale = std::numbers::log2e / temperature;
+  constexpr double kHalfStepAboveLargest = 0x1.ffffffp+127;
+  if (scale >= kHalfStepAboveLargest) return std::numeric_limits<float>::infinity();
+  return static_cast<float>(scale);
 }
 
 std::uint64_t steps_of(const reference::Preset& preset) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "gpu/kernels/embedded.h"
+#include "gpu/kernels/status.cuh"
 #include "gpu/packed_batch.h"
 #include "reference/error.h"
 
@@ -18,6 +19,24 @@ using kernels::RequestParameters;
 using kernels::RowRecord;
 using reference::Batch;
 using reference::LogitFormat;
+
+/// Kernels number statuses and reasons in lists of their own; what they write is read by value.
+template <class Own, class Theirs>
+constexpr bool same_number(Own own, Theirs theirs) {
+  return static_cast<std::int64_t>(own) == static_cast<std::int64_t>(theirs);
+}
+static_assert(same_number(kernels::Status::kOk, reference::Status::kOk));
+static_assert(same_number(kernels::Status::kNan, reference::Status::kNan));
+static_assert(same_number(kernels::Status::kPositiveInfinity,
+                          reference::Status::kPositiveInfinity));
+static_assert(same_number(kernels::Status::kEmptyRow, reference::Status::kEmptyRow));
+static_assert(same_number(kernels::Status::kRange, reference::Status::kRange));
+static_assert(same_number(kernels::Status::kBadProbability, reference::Status::kBadProbability));
+static_assert(same_number(kernels::Status::kDraftTokenRange, reference::Status::kDraftTokenRange));
+static_assert(same_number(kernels::Status::kDraftMassZero, reference::Status::kDraftMassZero));
+static_assert(same_number(kernels::ReasonCode::kAccepted, reference::Reason::kAccepted));
+static_assert(same_number(kernels::ReasonCode::kRecovered, reference::Reason::kRecovered));
+static_assert(same_number(kernels::ReasonCode::kBonus, reference::Reason::kBonus));
 
 /// What a byte reads as that the kernels should have written and did not.
 constexpr std::byte kPoison{0xa5};
@@ -335,9 +354,12 @@ const std::vector<std::string>& kernel_rules() {
 std::unique_ptr<reference::Verifier> make_kernel_verifier(Device& device, std::string_view rule,
                                                           std::optional<PatchedText> patched) {
   const std::vector<std::string>& rules = kernel_rules();
-  if (std::find(rules.begin(), rules.end(), rule) == rules.end())
-    throw Error(ErrorKind::kInput, "there is no kernel for the rule '" + std::string(rule) +
-                                       "'; known: chain, greedy");
+  if (std::find(rules.begin(), rules.end(), rule) == rules.end()) {
+    std::string known;
+    for (const std::string& each : rules) known += (known.empty() ? "" : ", ") + each;
+    throw Error(ErrorKind::kInput,
+                "there is no kernel for the rule '" + std::string(rule) + "'; known: " + known);
+  }
   if (!patched) patched = PatchedText{"kernels", "our CUDA kernels as compiled", embedded_texts()};
   return std::make_unique<KernelVerifier>(device, rule, *patched);
 }

@@ -19,7 +19,7 @@ using KernelTexts = std::map<std::string, std::string>;
 
 /// Kernels other than the embedded ones: broken on purpose (gpu/ptx_patch.h), or built elsewhere.
 struct PatchedText {
-  std::string name;       ///< of the verifier, for instance "mutant:kernel_row_index_32"
+  std::string name;       ///< of the verifier, for instance "mutant:kernel_row_offset_12"
   std::string statement;  ///< one line: what is different
   KernelTexts modules;
 };

@@ -93,6 +93,21 @@ TEST(PackedBatch, HandsOverFractionsExactly) {
   EXPECT_EQ(parameters[1].draft_count, 1u);
 }
 
+TEST(PackedBatch, ScalesAreTheBitsOfTheReference) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (const double temperature : {1.0, 0.7, 0.3, 1e-3, 1e30, 1e-40, 5e-324, 1e300, infinity}) {
+    reference::Batch batch = ragged_batch();
+    batch.requests[0].sampling.temperature = temperature;
+    const PackedBatch packed = pack(batch, reference::ScriptedCoins(), {}, {});
+    kernels::RequestParameters parameters;
+    std::memcpy(&parameters, packed.parameters.bytes.data(), sizeof(parameters));
+    EXPECT_EQ(parameters.scale, reference::scale_of(temperature)) << temperature;
+    EXPECT_EQ(parameters.initial_scale, reference::scale_of(1.0));
+  }
+  EXPECT_NE(reference::scale_of(0.7), reference::scale_of(0.7 + 1e-6))
+      << "the comparison can say no";
+}
+
 TEST(PackedBatch, WritesBackWhatTheDeviceChanged) {
   reference::Batch batch = ragged_batch();
   const PackedBatch before = pack(batch, reference::PhiloxCoins(1), {}, {});

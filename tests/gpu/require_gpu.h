@@ -24,7 +24,9 @@ class GpuTest : public testing::Test {
     } else {
       GTEST_SKIP() << "this machine has no GPU";
     }
-    if (device_ && !gpu::kernels_are_embedded()) GTEST_SKIP() << "this build has no own kernels";
+    if (!device_ || gpu::kernels_are_embedded()) return;
+    if (is_required) FAIL() << "DRAFTPROOF_REQUIRE_GPU=1, and this build has no own kernels";
+    GTEST_SKIP() << "this build has no own kernels";
   }
 
   std::unique_ptr<gpu::Device> device_;
