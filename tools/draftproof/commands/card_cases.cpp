@@ -8,31 +8,20 @@
 #include <string>
 
 #include "oracle/curand_stream.h"
+#include "properties/random.h"
 #include "reference/error.h"
 
 namespace draftproof::tools {
 namespace {
 
 using oracle::CurandStream;
+using properties::Random;
 using reference::Token;
 
-/// SplitMix64 (Steele, Lea, Flood 2014): cases need no better numbers, only the same ones anywhere.
-class Numbers {
- public:
-  explicit Numbers(std::uint64_t seed) : state_(seed) {}
-  std::uint64_t next() {
-    std::uint64_t z = state_ += 0x9E3779B97F4A7C15u;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-  }
-  std::size_t below(std::size_t count) { return next() % count; }
-  /// In (0, 1).
-  double unit() { return (static_cast<double>(next() >> 12) + 0.5) * 0x1p-52; }
-
- private:
-  std::uint64_t state_;
-};
+/// In (0, 1): its logarithm is finite, and never 0.
+double open_unit(Random& random) {
+  return (static_cast<double>(random.bits() >> 12) + 0.5) * 0x1p-52;
+}
 
 void normalise(std::span<float> row, const std::vector<double>& weights) {
   const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
@@ -44,12 +33,13 @@ void one_hot(std::span<float> row, std::size_t token) {
   row[token] = 1.0f;
 }
 
-void random_row(std::span<float> row, Numbers& numbers, bool is_peaked) {
+void random_row(std::span<float> row, Random& random, bool is_peaked) {
   std::vector<double> weights(row.size());
   for (double& weight : weights) {
-    weight = -std::log(numbers.unit());
+    weight = -std::log(open_unit(random));
     // A product of normals is not needed: the sum of three uniforms, scaled to deviation 3.
-    if (is_peaked) weight = std::exp(6 * (numbers.unit() + numbers.unit() + numbers.unit() - 1.5));
+    if (is_peaked)
+      weight = std::exp(6 * (open_unit(random) + open_unit(random) + open_unit(random) - 1.5));
   }
   normalise(row, weights);
 }
@@ -71,11 +61,11 @@ float stepped(float value, int steps) {
 /// The row pairs of one case, filled law by law.
 class Filler {
  public:
-  Filler(CardCase& made, const oracle::ReplayRule& rule, std::size_t tile, Numbers& numbers)
+  Filler(CardCase& made, const oracle::ReplayRule& rule, std::size_t tile, Random& random)
       : made_(made),
         rule_(rule),
         tile_(tile),
-        numbers_(numbers),
+        random_(random),
         vocab_size_(made.spec.vocab_size),
         draft_count_(made.spec.draft_count) {}
 
@@ -109,15 +99,15 @@ class Filler {
     const std::span<float> target_row = target(request, i);
     const std::span<float> draft_row = draft(request, i);
     const bool is_peaked = made_.spec.law == CardLaw::kPeaked || made_.spec.number % 3 == 2;
-    random_row(draft_row, numbers_, is_peaked);
-    random_row(target_row, numbers_, is_peaked);
+    random_row(draft_row, random_, is_peaked);
+    random_row(target_row, random_, is_peaked);
     shape_rows(draft_row, target_row);
     drafted(request, i) = draw(draft_row);
     if (made_.spec.law == CardLaw::kUndrafted && vocab_size_ > 1) {
       const auto token = static_cast<std::size_t>(drafted(request, i));
       set_probability(draft_row, token, 0.0f);
       // Of two tokens one must stay: where both rows are the same one-hot, nothing is left to draw.
-      if (vocab_size_ > 2 && numbers_.below(2) == 0) set_probability(target_row, token, 0.0f);
+      if (vocab_size_ > 2 && random_.below(2) == 0) set_probability(target_row, token, 0.0f);
     }
   }
 
@@ -125,7 +115,7 @@ class Filler {
     switch (made_.spec.law) {
       case CardLaw::kClose: {
         std::vector<double> weights(draft_row.begin(), draft_row.end());
-        for (double& weight : weights) weight *= 1 + 0.05 * (numbers_.unit() - 0.5);
+        for (double& weight : weights) weight *= 1 + 0.05 * (open_unit(random_) - 0.5);
         normalise(target_row, weights);
         break;
       }
@@ -134,13 +124,13 @@ class Filler {
         std::copy(draft_row.begin(), draft_row.end(), target_row.begin());
         break;
       case CardLaw::kOneHotTarget:
-        one_hot(target_row, numbers_.below(vocab_size_));
+        one_hot(target_row, random_.below(vocab_size_));
         break;
       case CardLaw::kOneHotDraft:
-        one_hot(draft_row, numbers_.below(vocab_size_));
+        one_hot(draft_row, random_.below(vocab_size_));
         break;
       case CardLaw::kOneHotEqual: {
-        const std::size_t token = numbers_.below(vocab_size_);
+        const std::size_t token = random_.below(vocab_size_);
         one_hot(draft_row, token);
         one_hot(target_row, token);
         break;
@@ -150,12 +140,12 @@ class Filler {
         keep(target_row, [](std::size_t token) { return token % 2 == 1; });
         break;
       case CardLaw::kZeros:
-        keep(draft_row, [&](std::size_t) { return numbers_.below(4) != 0; });
-        keep(target_row, [&](std::size_t) { return numbers_.below(4) == 0; });
+        keep(draft_row, [&](std::size_t) { return random_.below(4) != 0; });
+        keep(target_row, [&](std::size_t) { return random_.below(4) == 0; });
         break;
       case CardLaw::kTileEdges:
         keep(target_row, [&](std::size_t token) { return is_edge(token); });
-        one_hot(draft_row, numbers_.below(vocab_size_));
+        one_hot(draft_row, random_.below(vocab_size_));
         break;
       case CardLaw::kSubnormal:
         thin_out(draft_row);
@@ -180,10 +170,10 @@ class Filler {
   void thin_out(std::span<float> row) {
     std::vector<bool> is_thin(row.size());
     for (std::size_t token = 0; token + 1 < row.size(); ++token)
-      is_thin[token] = numbers_.below(3) == 0;
+      is_thin[token] = random_.below(3) == 0;
     keep(row, [&](std::size_t token) { return !is_thin[token]; });
     for (std::size_t token = 0; token < row.size(); ++token)
-      if (is_thin[token]) row[token] = std::ldexp(static_cast<float>(numbers_.unit()), -130);
+      if (is_thin[token]) row[token] = std::ldexp(static_cast<float>(open_unit(random_)), -130);
   }
 
   bool is_edge(std::size_t token) const {
@@ -192,7 +182,7 @@ class Filler {
   }
 
   Token draw(std::span<const float> row) {
-    double left = numbers_.unit();
+    double left = open_unit(random_);
     std::size_t last = 0;
     for (std::size_t token = 0; token < row.size(); ++token) {
       if (!(row[token] > 0)) continue;
@@ -206,7 +196,7 @@ class Filler {
   /// Up to a random position everything is accepted; there the product of coin and draft
   /// probability is the target probability, or within two ulp of it.
   void plant_accept_tie(std::size_t request) {
-    const std::size_t at = numbers_.below(draft_count_);
+    const std::size_t at = random_.below(draft_count_);
     for (std::size_t i = 0; i < at; ++i) {
       const auto token = static_cast<std::size_t>(drafted(request, i));
       set_probability(draft(request, i), token, 0.25f);
@@ -215,16 +205,16 @@ class Filler {
     const CurandStream stream(made_.seed, request, made_.offset);
     const float coin = stream.coin(oracle::accept_draw(rule_, static_cast<int>(at)));
     const auto token = static_cast<std::size_t>(drafted(request, at));
-    const float value = static_cast<float>(0.3 + 0.6 * numbers_.unit());
+    const float value = static_cast<float>(0.3 + 0.6 * open_unit(random_));
     set_probability(draft(request, at), token, value);
     set_probability(target(request, at), token,
-                    stepped(coin * value, static_cast<int>(numbers_.below(5)) - 2));
+                    stepped(coin * value, static_cast<int>(random_.below(5)) - 2));
   }
 
   /// Half the requests: every row equal, so the bonus row is drawn from. The others: a first
   /// drafted token outside the target's support, so the residual is the target row itself.
   void plant_pick_tie(std::size_t request) {
-    const bool recovers = draft_count_ > 0 && numbers_.below(2) == 0 && vocab_size_ > 1;
+    const bool recovers = draft_count_ > 0 && random_.below(2) == 0 && vocab_size_ > 1;
     const std::size_t row = recovers ? 0 : draft_count_;
     if (recovers) {
       const auto token = static_cast<std::size_t>(drafted(request, 0));
@@ -235,7 +225,7 @@ class Filler {
     const double coin = stream.coin(
         oracle::final_draw(rule_, static_cast<int>(draft_count_), static_cast<int>(row)));
     const std::span<float> masses = target(request, row);
-    const std::size_t cut = numbers_.below(vocab_size_);
+    const std::size_t cut = random_.below(vocab_size_);
     const double below = std::accumulate(masses.begin(), masses.begin() + cut, 0.0);
     const double above = std::accumulate(masses.begin() + cut, masses.end(), 0.0);
     if (below <= 0 || above <= 0) return;
@@ -243,13 +233,13 @@ class Filler {
       masses[token] =
           static_cast<float>(masses[token] * (token < cut ? coin / below : (1 - coin) / above));
     float& nudged = masses[cut - 1];
-    if (nudged > 0) nudged = stepped(nudged, static_cast<int>(numbers_.below(3)) - 1);
+    if (nudged > 0) nudged = stepped(nudged, static_cast<int>(random_.below(3)) - 1);
   }
 
   CardCase& made_;
   const oracle::ReplayRule& rule_;
   std::size_t tile_;
-  Numbers& numbers_;
+  Random& random_;
   std::size_t vocab_size_, draft_count_;
   std::vector<float> unseen_;
   Token unseen_token_ = 0;
@@ -278,7 +268,7 @@ FoundCoin smallest_coin() {
   return found;
 }
 
-void place_coin(CardCase& made, const oracle::ReplayRule& rule, Numbers& numbers,
+void place_coin(CardCase& made, const oracle::ReplayRule& rule, Random& random,
                 std::uint64_t seed) {
   const CardCoins coins = made.spec.coins;
   if (coins == CardCoins::kAny) return;
@@ -290,9 +280,9 @@ void place_coin(CardCase& made, const oracle::ReplayRule& rule, Numbers& numbers
   const int draft_count = static_cast<int>(made.spec.draft_count);
   std::uint64_t draw = 0;
   if (is_accept && draft_count > 0) {
-    draw = oracle::accept_draw(rule, static_cast<int>(numbers.below(made.spec.draft_count)));
+    draw = oracle::accept_draw(rule, static_cast<int>(random.below(made.spec.draft_count)));
   } else {
-    draw = oracle::final_draw(rule, draft_count, numbers.below(2) == 0 ? draft_count : 0);
+    draw = oracle::final_draw(rule, draft_count, random.below(2) == 0 ? draft_count : 0);
   }
   made.seed = found.seed;
   made.offset = found.index - draw;
@@ -317,16 +307,16 @@ oracle::ReplayRequest CardCase::request(std::size_t index) const {
 CardCase make_card_case(const CardCaseSpec& spec, const oracle::ReplayRule& rule, std::size_t tile,
                         std::uint64_t seed) {
   DRAFTPROOF_CHECK(spec.request_count > 0 && spec.vocab_size > 0 && tile > 0);
-  Numbers numbers(seed * 0x9E3779B97F4A7C15u + spec.number);
+  Random random(seed * 0x9E3779B97F4A7C15u + spec.number);
   CardCase made;
   made.spec = spec;
-  made.seed = numbers.next();
-  made.offset = numbers.next() >> (numbers.below(4) * 16);
+  made.seed = random.bits();
+  made.offset = random.bits() >> (random.below(4) * 16);
   made.draft_rows.resize(spec.request_count * spec.draft_count * spec.vocab_size);
   made.target_rows.resize(spec.request_count * (spec.draft_count + 1) * spec.vocab_size);
   made.draft.resize(spec.request_count * spec.draft_count);
-  place_coin(made, rule, numbers, seed);
-  Filler(made, rule, tile, numbers).fill();
+  place_coin(made, rule, random, seed);
+  Filler(made, rule, tile, random).fill();
   return made;
 }
 

@@ -4,8 +4,6 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <set>
 #include <span>
 #include <utility>
@@ -16,6 +14,8 @@
 #include "tools/card_reader.h"
 #include "tools/draftproof/commands/card_cases.h"
 #include "tools/draftproof/commands/card_evidence.h"
+#include "tools/draftproof/settings.h"
+#include "tools/store/atomic_file.h"
 
 namespace draftproof::tools {
 namespace {
@@ -23,19 +23,13 @@ namespace {
 using reference::ScheduleKind;
 using reference::Token;
 
-std::string file_text(const std::filesystem::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) throw Error(ErrorKind::kInput, "cannot be read", file.string());
-  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-}
-
 gpu::CardKernel load(const CardCheck& settings, gpu::KernelCard card) {
   const std::filesystem::path folder =
       std::filesystem::path(third_party_folder(card, settings.third_party)) / card.build.name;
   std::vector<std::pair<std::string, std::string>> texts;
   for (const gpu::CardStage& stage : card.stages) {
     const std::filesystem::path file = folder / stage.ptx;
-    texts.emplace_back(file.string(), file_text(file));
+    texts.emplace_back(file.string(), store::read_file(file));
   }
   return {*settings.device, std::move(card), texts};
 }
@@ -176,11 +170,8 @@ void run_case(const CardCheck& settings, const gpu::CardKernel& kernel, const Ca
 
 /// Cases are numbered within a battery, so the battery belongs to what repeats them.
 std::string replay_command(const CardCheck& settings) {
-  const char* battery = settings.battery == properties::Battery::kSmoke      ? "smoke"
-                        : settings.battery == properties::Battery::kStandard ? "standard"
-                                                                             : "deep";
-  return "draftproof check --kernel " + settings.card + " --battery " + battery + " --seed " +
-         std::to_string(settings.seed);
+  return "draftproof check --kernel " + settings.card + " --battery " +
+         to_string(settings.battery) + " --seed " + std::to_string(settings.seed);
 }
 
 }  // namespace
