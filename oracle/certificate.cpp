@@ -304,7 +304,7 @@ void check(const TreeLaw& law) {
 
 /// TV to ideal coins. Each realised threshold lies within margin + 1 coins of the exact one, and a
 /// node that the margin leaves unprobed is reached with at most margin coins; a draw moves the ends
-/// of each of its intervals by as much (statistics, section 6.3: hybrid over the nodes of a path).
+/// of each of its intervals by as much (hybrid over the nodes of a path).
 reference::Exact bound_of(const Plan& plan) {
   const reference::BigInteger unit = 2 * reference::BigInteger(plan.margin) + 1;
   const reference::BigInteger halves = unit * (2 * plan.draft_count + plan.vocab_size);

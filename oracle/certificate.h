@@ -1,7 +1,7 @@
 // Breakpoint certificate: for a verifier whose coins are inputs, every decision of every node of
 // the draft tree is probed at the predicted coin and its neighbours. Given one threshold per
-// decision the realised law is then known to one coin in 2^64 (statistics: brackets; numerics
-// contract: TV to ideal coins <= draft_count 2^-64 + vocab_size 2^-65). Deterministic: no false
+// decision the realised law is then known to one coin in 2^64 (numerics contract, section
+// 1: TV to ideal coins <= draft_count 2^-64 + vocab_size 2^-65). Deterministic: no false
 // alarms. The expected decisions come from the rule's formula in rationals (Leviathan et al. 2023,
 // section 2.3; Chen et al. 2023, theorem 1), never from an implementation of it.
 #pragma once

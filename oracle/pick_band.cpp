@@ -11,8 +11,8 @@
 // the part is below 5 V 2^-126; the product with the coin adds one. Without flushing only that
 // product can be subnormal and inexact, by less than one unit.
 //   The kernel picks t only if the sum up to t may exceed the threshold (or t is the last token
-//   with
-// mass, which satisfies that anyhow) and the sum up to the token with mass before t may fail to.
+// with mass, which satisfies that anyhow)
+// and the sum up to the token with mass before t may fail to.
 #include "oracle/pick_band.h"
 
 #include <bit>

@@ -1,5 +1,5 @@
 // Replay: judges a chain sampling kernel that draws its own random numbers, by drawing the same
-// ones (statistics, tier 2). Every decision is recomputed exactly from the bits of the rows and the
+// ones. Every decision is recomputed exactly from the bits of the rows and the
 // coin; only inside the rounding band of its breakpoint may the kernel differ, and there the
 // possible answers are known. No sampling error: the verdicts need no false-alarm budget.
 #pragma once

@@ -1,4 +1,4 @@
-// Merging verdicts by dominance and naming what a violation refutes (surface: "The claim ladder"):
+// Merging verdicts by dominance and naming what a violation refutes (the ladder is in claim.h):
 // the weakest refuted claims, and everything that stands on them.
 #include "oracle/verdict.h"
 

@@ -1,4 +1,4 @@
-// The three kinds of error and their mechanisms (README, "Errors").
+// The three kinds of error and their mechanisms (reference/README.md, at its end).
 //   the subject is wrong  -> an oracle::Verdict value, never thrown
 //   we are wrong          -> DRAFTPROOF_CHECK throws BrokenInvariant; only main catches it (exit 4)
 //   the world is wrong    -> throw Error; what the user named is checked before any work (exit 3)

@@ -1,4 +1,4 @@
-// Masses: the integer weights every decision is made of (numerics contract, section 1).
+// Masses: the integer weights every decision is made of (tools/docs/numerics.md, section 1).
 #pragma once
 
 #include <cstddef>

@@ -18,8 +18,8 @@
 //   top-k   reads logits, never masses: keep logits >= the k-th largest (kKeepAll), or exactly k,
 //           lowest ids first. Tokens of mass 0 may fill places of the k; they add nothing at this
 //           scale, and may weigh something at a later, higher temperature.
-//   top-p   A = sum of the kept masses; need = max(1, ceil_product(top_p, A)), and 1 for top_p <=
-//   0;
+//   top-p   A = sum of the kept masses; need = max(1, ceil_product(top_p, A)), and 1 for
+//           top_p <= 0;
 //           keep the shortest prefix of mass >= need, and under kKeepAll also every logit equal to
 //           the last one of that prefix.
 //   min-p   keep masses >= ceil_product(min(min_p, 1), mass of the maximum).

@@ -3,8 +3,8 @@
 // request, after a shape_rows launch; masses are recomputed from the logits and the rows' records.
 //
 //   accept     scaled(coin, D_x sum T) < T_x sum D          strict; T target masses, D draft masses
-//   recovered  first v with scaled(coin, sum R) < R_0 + ... + R_v,  R_v = max(0, T_v sum D - D_v
-//   sum T) bonus      the same on T
+//   recovered  first v with scaled(coin, sum R) < R_0 + ... + R_v; bonus: the same on T
+//              where R_v = max(0, T_v sum D - D_v sum T)
 //
 // Only the row that yields the drawn token is read in full. Determinism: gpu_to_gpu, bit for bit,
 // for every block size (a multiple of 32 up to 1,024), order and schedule: all sums are integers.
