@@ -202,6 +202,29 @@ TEST(HostileText, CallsThatDoubleAtEveryStepAreAnError) {
   EXPECT_EQ(error_place(doubling(4)), "");
 }
 
+TEST(HostileText, ADeepChainOfCallsIsAnErrorNotAnOverflowOfTheStack) {
+  const auto chain = [](int depth) {
+    std::string text = std::string(kHead) + ".func f0() { ret; }\n";
+    for (int i = 1; i <= depth; ++i) {
+      const std::string callee = "f" + std::to_string(i - 1);
+      text += ".func f" + std::to_string(i) + "() { call " + callee + "; ret; }\n";
+    }
+    return text + ".visible .entry k() { call f" + std::to_string(depth) + "; ret; }\n";
+  };
+  EXPECT_NE(error_place(chain(60000)), "");
+  EXPECT_EQ(error_place(chain(200)), "");
+}
+
+TEST(HostileText, AnInitialValueStaysAsLongAsItIsWritten) {
+  const std::string head = std::string(kHead) + ".global .u64 g = 1;\n";
+  const std::string entry = ".visible .entry k() { ret; }\n";
+  // A terabyte of which one byte is given: decoding must not fill in the rest.
+  EXPECT_EQ(error_place(head + ".global .b8 big[1099511627776] = {1};\n" + entry), "");
+  EXPECT_EQ(error_place(head + ".shared .u64 s = g;\n" + entry), "t:5");
+  EXPECT_EQ(error_place(head + ".shared .u32 s = 7;\n" + entry), "t:5");
+  EXPECT_EQ(error_place(head + ".const .u64 s = g;\n" + entry), "");
+}
+
 TEST(HostileText, MoreBlocksTimesRegistersThanMemoryIsAnError) {
   std::string body = ".reg .b32 %x<200000>;\n";
   for (int i = 0; i < 100000; ++i) {

@@ -1,6 +1,7 @@
 #include "gpu/emulator/code/entry_decoder.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "gpu/emulator/code/flow.h"
@@ -14,6 +15,7 @@ namespace {
 /// each other twice double at every step, even where they hold no instruction.
 constexpr std::size_t kLargestProgram = std::size_t{1} << 20;
 constexpr std::size_t kMostStatements = std::size_t{1} << 22;
+constexpr std::size_t kDeepestCall = 256;
 /// Blocks times registers, in bits: liveness keeps four such tables (slots.cpp), together 2 GiB.
 constexpr std::size_t kLargestLiveness = std::size_t{1} << 32;
 
@@ -76,10 +78,8 @@ void EntryDecoder::describe_entry() {
 }
 
 void EntryDecoder::find_missing(const ParsedFunction& function,
-                                std::vector<const ParsedFunction*>& seen,
+                                std::vector<const ParsedFunction*>& called,
                                 std::vector<MissingForm>& missing) {
-  if (std::find(seen.begin(), seen.end(), &function) != seen.end()) return;
-  seen.push_back(&function);
   const ParsedBody& body = symbols_.body_of(function);
   for (const ParsedStatement& statement : body.statements) {
     if (statement.kind != StatementKind::kInstruction) continue;
@@ -98,16 +98,21 @@ void EntryDecoder::find_missing(const ParsedFunction& function,
         const ParsedOperand& operand = body.operands[statement.first + i];
         if (operand.kind != OperandKind::kName) continue;
         const ParsedFunction* callee = symbols_.find_function(operand.name);
-        if (callee != nullptr && callee->has_body) find_missing(*callee, seen, missing);
+        if (callee != nullptr && callee->has_body) called.push_back(callee);
       }
     }
   }
 }
 
 void EntryDecoder::report_missing() {
-  std::vector<const ParsedFunction*> seen;
+  std::vector<const ParsedFunction*> called{&entry_};
+  std::set<const ParsedFunction*> seen;
   std::vector<MissingForm> missing;
-  find_missing(entry_, seen, missing);
+  while (!called.empty()) {
+    const ParsedFunction* function = called.back();
+    called.pop_back();
+    if (seen.insert(function).second) find_missing(*function, called, missing);
+  }
   if (missing.empty()) return;
   std::string names;
   for (const MissingForm& form : missing) names += (names.empty() ? "`" : ", `") + form.form + "`";
@@ -129,6 +134,9 @@ void EntryDecoder::expand(const ParsedFunction& function, Expansion& expansion) 
     if (outer->function == &function) {
       fail("recursion (of " + std::string(function.name) + ") is not implemented");
     }
+  }
+  if (expansions_.size() >= kDeepestCall) {
+    fail("calls are nested more than " + std::to_string(kDeepestCall) + " deep");
   }
   expansion.function = &function;
   expansion.body = &symbols_.body_of(function);

@@ -74,7 +74,7 @@ class EntryDecoder {
   void branch(const ParsedStatement& statement, Instruction instruction);
   void indexed_branch(const ParsedStatement& statement, Instruction instruction);
   void resolve_jumps(Expansion& expansion);
-  void find_missing(const ParsedFunction& function, std::vector<const ParsedFunction*>& seen,
+  void find_missing(const ParsedFunction& function, std::vector<const ParsedFunction*>& called,
                     std::vector<MissingForm>& missing);
   void report_missing();
   void place_shared();

@@ -28,14 +28,20 @@ void ModuleSymbols::add_variable(const ParsedVariable& variable) {
   if (!variables_.emplace(variable.name, &variable).second) {
     fail("the variable " + std::string(variable.name) + " is declared twice", variable.line);
   }
-  if (variable.space != ParsedSpace::kGlobal && variable.space != ParsedSpace::kConst) return;
+  if (variable.space != ParsedSpace::kGlobal && variable.space != ParsedSpace::kConst) {
+    if (!variable.initial.empty()) {
+      fail("only .global and .const variables have initial values, and " +
+               std::string(variable.name) + " is neither",
+           variable.line);
+    }
+    return;
+  }
   Variable placed;
   placed.name = std::string(variable.name);
   placed.space = variable.space == ParsedSpace::kGlobal ? Space::kGlobal : Space::kConst;
   placed.bytes = variable.bytes();
   placed.alignment = variable.effective_alignment();
   placed.initial = variable.initial;
-  if (!placed.initial.empty()) placed.initial.resize(placed.bytes);
   placed_[variable.name] = static_cast<std::uint32_t>(decoded_.variables.size());
   decoded_.variables.push_back(std::move(placed));
 }

@@ -238,7 +238,9 @@ struct Variable {
   std::uint64_t bytes = 0;
   std::uint64_t alignment = 1;
   std::uint64_t address = 0;  ///< kShared, kLocal: offset in the window; kGlobal, kConst: address
-  std::vector<std::byte> initial;  ///< empty: .global is zero, .shared and .local uninitialised
+  /// The first bytes; those of .global and .const behind them are zero, .shared and .local are
+  /// uninitialised.
+  std::vector<std::byte> initial;
 };
 
 /// A place that holds the address of a module-scope variable. Module::variables get their
