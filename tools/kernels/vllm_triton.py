@@ -94,7 +94,7 @@ def extract(wheel, folder):
 
 
 class Variant:
-    def __init__(self, name, kernel, types, constants, aligned=True, warps=4):
+    def __init__(self, name, kernel, types, constants, aligned=False, warps=4):
         self.name, self.module, self.function = name, kernel[0], kernel[1]
         self.types, self.constants, self.aligned, self.warps = types, constants, aligned, warps
 
