@@ -4,15 +4,14 @@
 
 #include <cctype>
 #include <filesystem>
-#include <fstream>
 #include <initializer_list>
-#include <iterator>
 #include <optional>
 #include <regex>
 #include <utility>
 #include <vector>
 
 #include "reference/error.h"
+#include "tools/store/atomic_file.h"
 
 namespace draftproof::tools {
 namespace {
@@ -318,12 +317,6 @@ void read_rule(const Table& root, gpu::KernelCard& card) {
   card.pad = result.integer("pad");
 }
 
-std::string file_text(const std::string& file) {
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) fail(file, "cannot be read");
-  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-}
-
 }  // namespace
 
 gpu::KernelCard card_from_toml(std::string_view text, const std::string& file) {
@@ -344,7 +337,9 @@ gpu::KernelCard card_from_toml(std::string_view text, const std::string& file) {
   return card;
 }
 
-gpu::KernelCard read_card(const std::string& file) { return card_from_toml(file_text(file), file); }
+gpu::KernelCard read_card(const std::string& file) {
+  return card_from_toml(store::read_file(file), file);
+}
 
 std::string third_party_folder(const gpu::KernelCard& card, const std::string& given) {
   namespace fs = std::filesystem;

@@ -1,16 +1,12 @@
 // check: holds the properties against our kernels, a mutant, or anybody's kernel.
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <ostream>
 
-#include "gpu/kernel_card.h"
 #include "reference/error.h"
-#include "tools/card_reader.h"
 #include "tools/draftproof/check_run.h"
 #include "tools/draftproof/commands/check_card.h"
 #include "tools/draftproof/commands/commands.h"
-#include "tools/store/atomic_file.h"
 
 namespace draftproof::tools {
 namespace {
@@ -30,19 +26,6 @@ void refuse_clashes(const CheckSettings& settings) {
                 "a kernel card brings its own checks; leave the property names out",
                 settings.properties.front());
   }
-}
-
-/// Everything that can be wrong with a card, its files and its texts, before any check starts.
-void validate_card(const std::string& file, gpu::Device& device) {
-  gpu::KernelCard card = card_from_toml(store::read_file(file), file);
-  const std::filesystem::path folder =
-      std::filesystem::path(third_party_folder(card, "")) / card.build.name;
-  std::vector<std::pair<std::string, std::string>> texts;
-  for (const gpu::CardStage& stage : card.stages) {
-    const std::string path = (folder / stage.ptx).string();
-    texts.emplace_back(path, store::read_file(path));
-  }
-  gpu::CardKernel(device, std::move(card), texts);
 }
 
 /// One job: a card's checks share its launches.
@@ -95,7 +78,8 @@ ExitCode check(const CheckSettings& settings, const Streams& streams) {
   refuse_clashes(settings);
   if (is_card(settings.subject)) {
     const auto device = make_device(settings.subject.device);
-    validate_card(settings.subject.kernels.front(), *device);
+    // Everything that can be wrong with a card, its files and its texts, before any check starts.
+    load_card(*device, settings.subject.kernels.front(), "");
     return run_and_report(plan_card(settings, device->name()),
                           {settings.subject.kernels.front(), device->name(), ""}, settings,
                           streams);

@@ -8,7 +8,6 @@
 #include <span>
 #include <utility>
 
-#include "gpu/kernel_card.h"
 #include "oracle/replay.h"
 #include "reference/error.h"
 #include "tools/card_reader.h"
@@ -22,17 +21,6 @@ namespace {
 
 using reference::ScheduleKind;
 using reference::Token;
-
-gpu::CardKernel load(const CardCheck& settings, gpu::KernelCard card) {
-  const std::filesystem::path folder =
-      std::filesystem::path(third_party_folder(card, settings.third_party)) / card.build.name;
-  std::vector<std::pair<std::string, std::string>> texts;
-  for (const gpu::CardStage& stage : card.stages) {
-    const std::filesystem::path file = folder / stage.ptx;
-    texts.emplace_back(file.string(), store::read_file(file));
-  }
-  return {*settings.device, std::move(card), texts};
-}
 
 gpu::Names dims_of(std::size_t requests, std::size_t drafts, std::size_t vocab_size) {
   return {{"B", static_cast<std::int64_t>(requests)},
@@ -176,10 +164,23 @@ std::string replay_command(const CardCheck& settings) {
 
 }  // namespace
 
+gpu::CardKernel load_card(gpu::Device& device, const std::string& file,
+                          const std::string& third_party) {
+  gpu::KernelCard card = read_card(file);
+  const std::filesystem::path folder =
+      std::filesystem::path(third_party_folder(card, third_party)) / card.build.name;
+  std::vector<std::pair<std::string, std::string>> texts;
+  for (const gpu::CardStage& stage : card.stages) {
+    const std::string path = (folder / stage.ptx).string();
+    texts.emplace_back(path, store::read_file(path));
+  }
+  return {device, std::move(card), texts};
+}
+
 std::vector<oracle::Verdict> check_card(const CardCheck& settings) {
   DRAFTPROOF_CHECK(settings.device != nullptr);
   const auto start = std::chrono::steady_clock::now();
-  const gpu::CardKernel kernel = load(settings, read_card(settings.card));
+  const gpu::CardKernel kernel = load_card(*settings.device, settings.card, settings.third_party);
   std::vector<CardCaseSpec> plan = card_case_plan(settings.battery, tiles_of(kernel));
   std::erase_if(plan, [&](const CardCaseSpec& spec) {
     return !kernel.admits(dims_of(spec.request_count, spec.draft_count, spec.vocab_size));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gpu/device.h"
+#include "gpu/kernel_card.h"
 #include "oracle/verdict.h"
 #include "properties/property.h"
 
@@ -25,8 +26,13 @@ struct CardCheck {
   std::function<void(std::uint64_t, std::uint64_t)> progress = [](std::uint64_t, std::uint64_t) {};
 };
 
-/// One verdict a property, in a fixed order. Throws Error(kInput) with FILE:LINE for a bad card, a
-/// missing or malformed PTX file, an entry that does not fit the card.
+/// The kernel of the card in `file`, loaded from the PTX that its build left below `third_party`
+/// (see CardCheck). Throws Error(kInput) with FILE:LINE for a bad card, a missing or malformed PTX
+/// file, an entry that does not fit the card.
+gpu::CardKernel load_card(gpu::Device& device, const std::string& file,
+                          const std::string& third_party);
+
+/// One verdict a property, in a fixed order. Throws what load_card throws.
 std::vector<oracle::Verdict> check_card(const CardCheck& settings);
 
 }  // namespace draftproof::tools
