@@ -3,12 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cctype>
-#include <cstdlib>
 #include <fstream>
 
 #include "gpu/emulated_device.h"
-#include "reference/verify/verifiers.h"
 #include "tests/differential/golden.h"
+#include "tests/differential/golden_update.h"
 #include "tests/gpu/require_gpu.h"
 
 namespace draftproof::tests {
@@ -18,14 +17,7 @@ class KernelParityOnGpu : public GpuTest {
  protected:
   void expect_parity(const char* rule, std::uint64_t seed, int count,
                      const RandomCaseLimits& limits) {
-    const auto subject = gpu::make_kernel_verifier(*device_, rule);
-    const auto reference = reference::verify::make_verifier(rule);
-    RandomCases cases(seed, limits);
-    for (int i = 0; i < count; ++i) {
-      const RandomCase input = cases.next();
-      const auto found = disparity(*subject, *reference, input);
-      ASSERT_FALSE(found) << "case " << i << " of seed " << seed << ": " << *found;
-    }
+    tests::expect_parity(*device_, rule, seed, count, limits);
   }
 };
 
@@ -49,9 +41,7 @@ TEST_F(KernelParityOnGpu, GreedyAgrees) { expect_parity("greedy", 15, 1000, {1, 
 
 /// Rewritten on request only: the goldens of this GPU.
 TEST_F(KernelParityOnGpu, WritesItsGoldens) {
-  const char* wanted = std::getenv("DRAFTPROOF_UPDATE_GOLDENS");
-  if (wanted == nullptr || std::string(wanted) != "1")
-    GTEST_SKIP() << "DRAFTPROOF_UPDATE_GOLDENS=1 writes fixtures/goldens";
+  if (!is_golden_update()) GTEST_SKIP() << "DRAFTPROOF_UPDATE_GOLDENS=1 writes fixtures/goldens";
   std::string name = device_->name();
   for (char& letter : name)
     if (std::isalnum(static_cast<unsigned char>(letter)) == 0) letter = '_';

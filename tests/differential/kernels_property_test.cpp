@@ -5,7 +5,6 @@
 
 #include "gpu/emulated_device.h"
 #include "gpu/verifiers.h"
-#include "reference/verify/verifiers.h"
 #include "tests/differential/parity.h"
 
 namespace draftproof::tests {
@@ -20,14 +19,7 @@ class KernelParity : public testing::Test {
   void expect_parity(const char* rule, std::uint64_t seed, int count,
                      const RandomCaseLimits& limits) {
     const auto device = gpu::make_emulated_device();
-    const auto subject = gpu::make_kernel_verifier(*device, rule);
-    const auto reference = reference::verify::make_verifier(rule);
-    RandomCases cases(seed, limits);
-    for (int i = 0; i < count; ++i) {
-      const RandomCase input = cases.next();
-      const auto found = disparity(*subject, *reference, input);
-      ASSERT_FALSE(found) << "case " << i << " of seed " << seed << ": " << *found;
-    }
+    tests::expect_parity(*device, rule, seed, count, limits);
   }
 };
 

@@ -1,11 +1,15 @@
 // Parity: a subject held against the reference, case by case.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <optional>
 #include <sstream>
 #include <string>
 
+#include "gpu/verifiers.h"
 #include "reference/outcome.h"
+#include "reference/verify/verifiers.h"
 #include "tests/differential/random_batch.h"
 
 namespace draftproof::tests {
@@ -43,6 +47,19 @@ inline std::optional<std::string> disparity(reference::Verifier& subject,
              "\n  expected " + to_text(expected.requests[r]) + "\n  observed " +
              to_text(seen.requests[r]);
   return std::nullopt;
+}
+
+/// Our kernel of `rule` on `device` against the reference, on `count` cases from `seed`.
+inline void expect_parity(gpu::Device& device, const char* rule, std::uint64_t seed, int count,
+                          const RandomCaseLimits& limits) {
+  const auto subject = gpu::make_kernel_verifier(device, rule);
+  const auto reference = reference::verify::make_verifier(rule);
+  RandomCases cases(seed, limits);
+  for (int i = 0; i < count; ++i) {
+    const RandomCase input = cases.next();
+    const auto found = disparity(*subject, *reference, input);
+    ASSERT_FALSE(found) << "case " << i << " of seed " << seed << ": " << *found;
+  }
 }
 
 }  // namespace draftproof::tests

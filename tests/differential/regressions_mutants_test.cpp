@@ -3,7 +3,6 @@
 // the reference and of our kernels.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -15,6 +14,7 @@
 #include "properties/case.h"
 #include "properties/property.h"
 #include "reference/verify/verifiers.h"
+#include "tests/differential/golden_update.h"
 #include "tests/fixtures/witnesses.h"
 
 namespace draftproof::tests {
@@ -69,20 +69,18 @@ properties::Case large_rows() {
   return result;
 }
 
-bool is_update() { return std::getenv("DRAFTPROOF_UPDATE_GOLDENS") != nullptr; }
-
 TEST(Regressions, AreWhatTheWitnessesSay) {
   std::set<std::string> known;
   for (const Witness& witness : fixtures::witnesses::all_witnesses()) {
     const auto file = file_of(witness);
     const std::string text = properties::to_json(case_of(witness));
-    if (is_update()) std::ofstream(file) << text;
+    if (is_golden_update()) std::ofstream(file) << text;
     EXPECT_EQ(text_of(file), text) << file;
     known.insert(file.filename().string());
   }
   const auto file = kFolder / "large_rows.json";
   const std::string text = properties::to_json(large_rows());
-  if (is_update()) std::ofstream(file) << text;
+  if (is_golden_update()) std::ofstream(file) << text;
   EXPECT_EQ(text_of(file), text) << file;
   EXPECT_GE(known.size(), 30u);
 }
