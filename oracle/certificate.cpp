@@ -243,9 +243,7 @@ class Planner {
     for (int token = 0; token < law_.vocab_size; ++token)
       if (here.has_draft[token] && here.accept[token] + options_.margin < kAlways)
         rejectable.push_back(token);
-    if (rejectable.empty()) return;
-    if (!options_.residual_by_rejected_token)
-      rejectable = {rejectable[noise_.between(0, rejectable.size())]};
+    // Once per rejected token, not once per node: a subject's residual might read that token.
     for (Token token : rejectable) {
       std::vector<Token> tokens = context;
       tokens.push_back(token);

@@ -42,9 +42,6 @@ struct Probe {
 struct PlanOptions {
   std::uint64_t seed = 1;
   int interior_per_decision = 1;
-  /// Probe the residual once per rejected token instead of once per node: needed when a subject's
-  /// residual might read the rejected token. Multiplies residual probes by vocab_size.
-  bool residual_by_rejected_token = true;
   /// How far from a predicted edge a probe stays, in coins. 0 for subjects that promise the integer
   /// masses; 2^45 (2e-6 on the unit interval) leaves room for fp32 arithmetic. Thresholds that are
   /// exactly 0 or 2^64 are not rounded by anyone and are probed at the endpoint all the same.

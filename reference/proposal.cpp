@@ -1,4 +1,5 @@
-// Proposals: names of row kinds and storage formats, and whether the sizes of a batch fit together.
+// Proposals: how row kinds and storage formats are written, and whether the sizes of a batch fit
+// together.
 #include "reference/proposal.h"
 
 #include <cmath>
@@ -8,17 +9,6 @@
 
 namespace draftproof::reference {
 namespace {
-
-template <class Kind>
-Kind by_name(const char* what, std::string_view name, const std::vector<Kind>& kinds) {
-  std::string known;
-  for (Kind kind : kinds) {
-    if (to_string(kind) == name) return kind;
-    known += (known.empty() ? "" : ", ") + std::string(to_string(kind));
-  }
-  throw Error(ErrorKind::kInput,
-              "unknown " + std::string(what) + " '" + std::string(name) + "'; known: " + known);
-}
 
 /// Rounds to nearest-even at `fraction_bits` bits behind the leading one, gradual underflow below
 /// 2^min_exponent, infinity from the midpoint above `largest` on.
@@ -128,16 +118,6 @@ std::string_view to_string(LogitFormat format) {
       return "float16";
   }
   return "unknown-logit-format";
-}
-
-RowKind row_kind(std::string_view name) {
-  return by_name<RowKind>("row kind", name,
-                          {RowKind::kLogits, RowKind::kProbabilities, RowKind::kOneHot});
-}
-
-LogitFormat logit_format(std::string_view name) {
-  return by_name<LogitFormat>(
-      "logit format", name, {LogitFormat::kFloat32, LogitFormat::kBfloat16, LogitFormat::kFloat16});
 }
 
 float rounded_to(LogitFormat format, float value) {

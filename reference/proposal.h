@@ -20,9 +20,6 @@ enum class LogitFormat : std::uint8_t { kFloat32, kBfloat16, kFloat16 };
 
 std::string_view to_string(RowKind kind);
 std::string_view to_string(LogitFormat format);
-/// Throws Error(kInput) that lists the known names.
-RowKind row_kind(std::string_view name);
-LogitFormat logit_format(std::string_view name);
 
 /// `value` rounded to nearest-even in `format`, widened again.
 float rounded_to(LogitFormat format, float value);

@@ -56,15 +56,6 @@ TEST(RoundedTo, TiesGoToEvenAndOverflowGoesToInfinity) {
   EXPECT_EQ(rounded_to(LogitFormat::kFloat32, 0.1F), 0.1F);
 }
 
-TEST(Names, RoundTripAndRefuseOthers) {
-  for (RowKind kind : {RowKind::kLogits, RowKind::kProbabilities, RowKind::kOneHot})
-    EXPECT_EQ(row_kind(to_string(kind)), kind);
-  for (LogitFormat format : {LogitFormat::kFloat32, LogitFormat::kBfloat16, LogitFormat::kFloat16})
-    EXPECT_EQ(logit_format(to_string(format)), format);
-  EXPECT_THROW(row_kind("logit"), Error);
-  EXPECT_THROW(logit_format("fp8"), Error);
-}
-
 TEST(Names, OfStatusesAndReasonsAreDistinct) {
   std::set<std::string_view> names;
   for (std::uint32_t word = 0; word < 8; ++word) names.insert(to_string(Status{word}));

@@ -15,8 +15,6 @@ class DefinedBytes {
 
   /// Every byte is undefined again.
   void reset();
-  bool all_defined() const { return undefined_ == 0; }
-  bool none_defined() const { return undefined_ == bytes_; }
   /// The range must lie inside the piece.
   void define(std::uint64_t offset, std::uint64_t count) {
     if (undefined_ != 0) define_in_shadow(offset, count);
