@@ -150,10 +150,12 @@ void Course::convict_by_sample(oracle::Witness witness) {
   verdict_.witness = std::move(witness);
 }
 
+void Course::leave_open(std::string reason) { open_reason_ = std::move(reason); }
+
 oracle::Verdict Course::finish() {
   if (is_violated_)
     verdict_.kind = oracle::VerdictKind::kViolated;
-  else if (is_stopped_ || verdict_.trials == 0)
+  else if (is_stopped_ || !open_reason_.empty() || verdict_.trials == 0)
     verdict_.kind = oracle::VerdictKind::kInconclusive;
   else
     verdict_.kind = oracle::VerdictKind::kUpheld;
@@ -162,7 +164,9 @@ oracle::Verdict Course::finish() {
   std::string what = verdict_.evidence;
   if (what.empty()) what = is_violated_ ? "a case fails" : "no case fails";
   if (verdict_.kind == oracle::VerdictKind::kInconclusive)
-    what = verdict_.trials == 0 ? "nothing was tried" : "stopped early; " + what + " so far";
+    what = verdict_.trials == 0    ? "nothing was tried"
+           : !open_reason_.empty() ? open_reason_
+                                   : "stopped early; " + what + " so far";
   verdict_.evidence = what + "; " + amount;
   for (const auto& [name, cases] : cells_) verdict_.cells.push_back({name, cases});
   return std::move(verdict_);

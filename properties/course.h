@@ -58,6 +58,8 @@ class Course {
   bool stopped();
   /// Keeps a witness for which there is no single case, such as a law refuted by a sample.
   void convict_by_sample(oracle::Witness witness);
+  /// Ends the course without a verdict, and says why; a violation found so far stays one.
+  void leave_open(std::string reason);
   void note(std::string text) { verdict_.notes.push_back(std::move(text)); }
   /// What the course has shown; kind is settled by finish().
   oracle::Verdict& verdict() { return verdict_; }
@@ -73,6 +75,7 @@ class Course {
   std::uint64_t batches_ = 0;
   bool is_violated_ = false;
   bool is_stopped_ = false;
+  std::string open_reason_;  ///< empty unless the course was left open
 };
 
 /// A property as data, from which the entry of the catalog is built.

@@ -8,6 +8,8 @@
 #include "oracle/parity.h"
 #include "properties/describe.h"
 #include "properties/laws.h"
+#include "properties/verifier/coin_use.h"
+#include "properties/verifier/probe_coins.h"
 #include "properties/verifier/properties.h"
 #include "properties/verifier/sampled_law.h"
 #include "properties/verifier/tree_fixture.h"
@@ -18,7 +20,6 @@
 namespace draftproof::properties::verifier {
 namespace {
 
-using reference::CoinAddress;
 using reference::Outcome;
 using reference::Purpose;
 using reference::Request;
@@ -27,25 +28,6 @@ using reference::RowKind;
 
 /// Requests per run of the subject: enough to fill a device, few enough to stop in good time.
 constexpr std::size_t kChunk = 512;
-
-/// The coins of consecutive probes; request id = index in the chunk, position = row.
-class ProbeCoins final : public reference::Coins {
- public:
-  ProbeCoins(const oracle::Probe* first, std::size_t count) : first_(first), count_(count) {}
-
-  std::uint64_t coin(const CoinAddress& address) const override {
-    if (address.request >= count_) return 0;
-    const oracle::Probe& probe = first_[address.request];
-    if (address.purpose == Purpose::kBonus) return probe.bonus_coin;
-    const auto& coins =
-        address.purpose == Purpose::kAccept ? probe.accept_coins : probe.recovered_coins;
-    return address.position < coins.size() ? coins[address.position] : probe.bonus_coin;
-  }
-
- private:
-  const oracle::Probe* first_;
-  std::size_t count_;
-};
 
 /// Probes as a case of their own, for the witness; request id = index.
 Case case_of(const TreeFixture& fixture, const oracle::Probe* probes, std::size_t count) {
@@ -110,6 +92,16 @@ void convict(Course& course, const TreeFixture& fixture, const oracle::Plan& pla
                            {}});
 }
 
+/// For a subject whose decisions are no thresholds of the coins that a certificate gives them: its
+/// law is sampled, like that of a black box, and may be refuted so; it is never certified.
+void sample_instead(Course& course, const oracle::Plan& plan, std::size_t failed) {
+  sample_laws(course, derived_seed(failed, plan.probes.size()));
+  course.verdict().smallest_visible_effect.clear();
+  course.leave_open(
+      "its decisions are no thresholds of the coins that belong to them, so that no certificate "
+      "can be given; no evidence against its law in a sample");
+}
+
 /// Runs one chunk of probes; false when one fails, which is then the witness.
 bool run_chunk(Course& course, const TreeFixture& fixture, const oracle::Plan& plan,
                std::size_t first, std::vector<RequestOutcome>& outcomes) {
@@ -124,8 +116,14 @@ bool run_chunk(Course& course, const TreeFixture& fixture, const oracle::Plan& p
   outcome.requests.resize(count);
   course.count(count, name_of(fixture.outline));
   for (std::size_t i = 0; i < count; ++i) {
-    if (oracle::first_difference(plan.probes[first + i].expected, outcome.requests[i])) {
-      convict(course, fixture, plan, first + i, first, count);
+    const oracle::Probe& probe = plan.probes[first + i];
+    if (oracle::first_difference(probe.expected, outcome.requests[i])) {
+      // Only a subject that promises the masses promises which coin decides what, and how.
+      if (course.traits().declares_masses ||
+          decides_by_thresholds(*course.subject().verifier, fixture, probe, outcome.requests[i]))
+        convict(course, fixture, plan, first + i, first, count);
+      else
+        sample_instead(course, plan, first + i);
       return false;
     }
     outcomes.push_back(std::move(outcome.requests[i]));
