@@ -139,8 +139,11 @@ std::vector<T> read_all(const Buffer& buffer) {
   return values;
 }
 
-/// What the kernels wrote, word for word as far as an outcome can say it: counts beyond the slots
-/// are cut off, and an unknown reason reads as kBonus.
+/// A word that is no reason: equal to none, so that it never passes for a right one.
+constexpr auto kNoReason = static_cast<reference::Reason>(0xff);
+
+/// What the kernels wrote, word for word as far as an outcome can say it. A count beyond the slots
+/// reads as every slot and one token more, which is no token.
 std::vector<reference::RequestOutcome> unpack_outcomes(const Outputs& outputs) {
   const auto tokens = read_all<std::int32_t>(outputs.tokens);
   const auto reasons = read_all<std::int32_t>(outputs.reasons);
@@ -155,9 +158,11 @@ std::vector<reference::RequestOutcome> unpack_outcomes(const Outputs& outputs) {
     const std::size_t count = std::min<std::size_t>(record.emitted_count, outputs.slots);
     for (std::size_t i = r * outputs.slots; i < r * outputs.slots + count; ++i) {
       const bool is_known = reasons[i] >= 0 && reasons[i] <= 2;
-      outcome.emitted.push_back({tokens[i], is_known ? static_cast<reference::Reason>(reasons[i])
-                                                     : reference::Reason::kBonus});
+      outcome.emitted.push_back(
+          {tokens[i], is_known ? static_cast<reference::Reason>(reasons[i]) : kNoReason});
     }
+    if (record.emitted_count > outputs.slots)
+      outcome.emitted.push_back({kernels::kNoToken, kNoReason});
   }
   return list;
 }

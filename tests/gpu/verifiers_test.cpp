@@ -5,6 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+#include <sstream>
+#include <string>
+
 #include "gpu/emulated_device.h"
 #include "reference/error.h"
 
@@ -77,6 +81,46 @@ TEST_F(Verifiers, ReportAStatusAndKeepTheAcceptedPrefix) {
     EXPECT_EQ(outcome.requests[0].status_position, 1);
     EXPECT_EQ(outcome.requests[0].emitted.size(), 1u);
   }
+}
+
+/// A greedy kernel that gives every request token 1 under a count and a reason of its own.
+std::string text_that_writes(int emitted_count, int reason) {
+  std::ostringstream text;
+  text << ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry "
+          "draftproof_verify_greedy(.param .u64 a, .param .u64 b, .param .u64 c, .param .u64 "
+          "tokens, "
+          ".param .u64 reasons, .param .u64 outcomes, .param .u32 d, .param .u32 e)\n{\n"
+          ".reg .b64 %rd<4>; .reg .b32 %r<6>; .reg .pred %p;\n"
+          "mov.u32 %r1, %tid.x; setp.ne.u32 %p, %r1, 0; @%p bra done;\n"
+          "ld.param.u64 %rd1, [tokens]; ld.param.u64 %rd2, [reasons];\n"
+          "ld.param.u64 %rd3, [outcomes];\n"
+          "mov.u32 %r1, 0; mov.u32 %r2, 1;\n"
+       << "mov.u32 %r3, " << emitted_count << "; mov.u32 %r4, " << reason << ";\n"
+       << "st.global.u32 [%rd1], %r2; st.global.u32 [%rd2], %r4;\n"
+          "st.global.u32 [%rd3], %r1; st.global.u32 [%rd3+4], %r3;\n"
+          "st.global.u32 [%rd3+8], %r1; st.global.u32 [%rd3+12], %r1;\ndone:\nret;\n}\n";
+  return text.str();
+}
+
+TEST_F(Verifiers, NeverTakeAWrongCountOrReasonForARightOne) {
+  const auto first = [&](int emitted_count, int reason) {
+    PatchedText text{"written", "words as told", embedded_texts()};
+    text.modules["greedy"] = text_that_writes(emitted_count, reason);
+    Batch batch = certain_batch(0, 0);
+    batch.requests[0].proposal.tokens.clear();  // one slot, so that a larger count has no room
+    batch.requests[0].target_rows.resize(1);
+    return make_kernel_verifier(*device_, "greedy", text)
+        ->verify(batch, reference::PhiloxCoins(7), {})
+        .requests.at(0)
+        .emitted;
+  };
+  const auto bonus = static_cast<int>(Reason::kBonus);
+  const auto right = first(1, bonus);
+  EXPECT_THAT(right, testing::ElementsAre(reference::EmittedToken{1, Reason::kBonus}));
+  EXPECT_NE(first(2, bonus), right);
+  EXPECT_NE(first(0, bonus), right);
+  EXPECT_NE(first(-1, bonus), right);
+  for (const int reason : {-1, 3, 258}) EXPECT_NE(first(1, reason), right) << reason;
 }
 
 TEST_F(Verifiers, LaunchTwiceHoweverManyRequests) {
