@@ -81,6 +81,14 @@ TEST(CheckRunner, KeepsTheOtherChecksWhenOneBreaksAnInvariant) {
   EXPECT_EQ(recorder.results[2].verdict.kind, VerdictKind::kUpheld);
 }
 
+TEST(CheckRunner, ACheckWithoutAResultDoesNotVanish) {
+  Recorder recorder;
+  run_checks({throwing_job("a", [] {}), job("b", VerdictKind::kUpheld)}, {.workers = 1}, recorder);
+  ASSERT_THAT(recorder.ids(), ElementsAre("a", "b"));
+  EXPECT_EQ(recorder.results[0].verdict.kind, VerdictKind::kInconclusive);
+  EXPECT_NE(recorder.results[0].internal_error, "");
+}
+
 TEST(CheckRunner, StopsAtTheFirstViolationInOrderWhenAsked) {
   Recorder recorder;
   run_checks({job("a", VerdictKind::kUpheld, 20), job("b", VerdictKind::kViolated),

@@ -47,6 +47,8 @@ Results results_of(const CheckJob& job, const CheckContext& context) {
   Results results;
   try {
     results = job.run(context);
+    // Without a result the check would vanish from the run, and nothing would be held against it.
+    DRAFTPROOF_CHECK(!results.empty(), job.blank.id);
   } catch (const Error& error) {
     results = failed(job.blank, &CheckResult::world_error, error.what());
   } catch (const std::exception& error) {
