@@ -87,7 +87,19 @@ TEST_F(CardEvidenceTest, AWrongTokenRefutesAndTheLeastCaseIsTheWitness) {
   ASSERT_TRUE(support.witness.has_value());
   EXPECT_THAT(support.witness->let, HasSubstr("vocabulary 2"));
   EXPECT_THAT(support.witness->replay, HasSubstr("draftproof check"));
-  EXPECT_EQ(of(verdicts, "counters_are_truthful").kind, VerdictKind::kUpheld);
+}
+
+TEST_F(CardEvidenceTest, WhatRestsOnTheReplayIsNotUpheldOfRequestsThatLeaveIt) {
+  judge(1);
+  judge(0);
+  const auto verdicts = evidence_.verdicts(true, true, 1);
+  for (const char* property : {"counters_are_truthful", "every_request_emits_a_token",
+                               "target_at_least_draft_is_accepted"}) {
+    const Verdict& verdict = of(verdicts, property);
+    EXPECT_EQ(verdict.kind, VerdictKind::kInconclusive) << property;
+    EXPECT_EQ(verdict.trials, 1u) << property;
+    EXPECT_THAT(verdict.notes, testing::Contains(HasSubstr("1 of 2 requests"))) << property;
+  }
 }
 
 TEST_F(CardEvidenceTest, ACounterThatIsOffRefutes) {

@@ -134,6 +134,16 @@ Verdict CardEvidence::verdict(const Findings& findings, bool is_complete) const 
   return verdict;
 }
 
+Verdict CardEvidence::followed(const Findings& findings, bool is_complete) const {
+  const auto strays = faults_.find(ReplayFault::kDecision);
+  Verdict verdict = this->verdict(findings, is_complete && strays == faults_.end());
+  if (strays == faults_.end()) return verdict;
+  verdict.trials = requests_ - strays->second.count;
+  verdict.notes.push_back(fmt::format("{} of {} requests do not follow the replay: not judged here",
+                                      strays->second.count, requests_));
+  return verdict;
+}
+
 Verdict CardEvidence::decisions(bool is_complete) const {
   const auto found = faults_.find(ReplayFault::kDecision);
   Verdict verdict = this->verdict(found == faults_.end() ? Findings{} : found->second, is_complete);
@@ -167,7 +177,7 @@ Verdict CardEvidence::decisions(bool is_complete) const {
 Verdict CardEvidence::certain_tokens(bool is_complete) const {
   const auto found = faults_.find(ReplayFault::kCertainRejected);
   const Findings findings = found == faults_.end() ? Findings{} : found->second;
-  Verdict verdict = this->verdict(findings, is_complete);
+  Verdict verdict = followed(findings, is_complete);
   verdict.property = "target_at_least_draft_is_accepted";
   verdict.claim = Claim::kMarginalLossless;
   verdict.evidence = fmt::format(
@@ -263,11 +273,13 @@ std::vector<Verdict> CardEvidence::verdicts(bool is_complete, bool device_observ
   for (const FaultVerdict& each : kFaults) {
     const auto found = faults_.find(each.fault);
     const Findings findings = found == faults_.end() ? Findings{} : found->second;
-    Verdict one = verdict(findings, is_complete);
+    // Support is looked at in every answer, whatever course it follows.
+    Verdict one = each.fault == ReplayFault::kOutsideSupport ? verdict(findings, is_complete)
+                                                             : followed(findings, is_complete);
     one.property = each.property;
     one.claim = each.claim;
     one.evidence = fmt::format(fmt::runtime(each.evidence), findings.count) +
-                   fmt::format(" in {} requests", requests_);
+                   fmt::format(" in {} requests", one.trials);
     one.smallest_visible_effect = each.visible;
     if (each.fault == ReplayFault::kNoToken && findings.count > 0)
       one.notes.push_back(

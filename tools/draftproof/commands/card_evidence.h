@@ -41,7 +41,9 @@ class CardEvidence {
   /// What the device saw, in any run.
   void observe(const CardCase& made, const gpu::CardRun& run);
 
-  /// All verdicts. `is_complete` is false when the plan was cut short: nothing is upheld then.
+  /// All verdicts. `is_complete` is false when the plan was cut short: nothing is upheld then. Of a
+  /// request that follows no course of decisions the replay cannot tell which token was due: what
+  /// rests on that is then not upheld either.
   std::vector<oracle::Verdict> verdicts(bool is_complete, bool device_observes,
                                         double seconds) const;
 
@@ -56,6 +58,8 @@ class CardEvidence {
            std::string observed, std::string because);
   oracle::Verdict verdict(const Findings& findings, bool is_complete) const;
   oracle::Verdict decisions(bool is_complete) const;
+  /// As verdict(), for what is judged only where a request follows the replay.
+  oracle::Verdict followed(const Findings& findings, bool is_complete) const;
   oracle::Verdict certain_tokens(bool is_complete) const;
   oracle::Verdict safety(bool races, bool is_complete, bool device_observes) const;
 
