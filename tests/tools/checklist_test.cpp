@@ -26,5 +26,13 @@ TEST(Checklist, CallsWhatNoCheckTouchedNotExercised) {
   EXPECT_EQ(answer_of({"a", "b", {}}, tests::sample_run()), "not exercised");
 }
 
+TEST(Checklist, UpholdsAPointOnlyWhenAllOfItWasExercised) {
+  const Run run = tests::sample_run({tests::upheld_check()});
+  const std::string upheld = "identity_draft_accepts_all";
+  EXPECT_EQ(answer_of({"a", "b", {upheld}}, run), "upheld");
+  EXPECT_EQ(answer_of({"a", "b", {upheld, "greedy_limits"}}, run), "upheld") << "exempt";
+  EXPECT_EQ(answer_of({"a", "b", {upheld, "race_free"}}, run), "inconclusive");
+}
+
 }  // namespace
 }  // namespace draftproof::tools::report

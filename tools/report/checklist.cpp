@@ -34,9 +34,7 @@ const std::vector<ChecklistPoint>& checklist() {
       {"temporary-kv", "temporary KV is committed or rolled back", {}},
       {"draft-context", "recovered and bonus tokens reach the draft's context", {}},
       {"rollback", "grammar, end of sequence and stops are rolled back", {}},
-      {"batch-and-context",
-       "large batches and long contexts are measured",
-       {"companions_do_not_matter", "padding_does_not_matter"}},
+      {"batch-and-context", "large batches and long contexts are measured", {}},
       {"short-outputs", "speculation is switched off where outputs are short", {}},
       {"acceptance-per-task", "acceptance is known per task, language and temperature", {}},
       {"parity-and-law", "greedy parity and the sampling law both hold", {"greedy_limits", law}},
@@ -44,6 +42,19 @@ const std::vector<ChecklistPoint>& checklist() {
   };
   return points;
 }
+
+namespace {
+
+/// True when `property` was left out of the run without being exempt: by a filter, by a stop.
+bool is_left_out(const std::string& property, const Run& run) {
+  const auto has = [&](const std::string& id) { return id.starts_with(property + "/"); };
+  return std::none_of(run.checks.begin(), run.checks.end(),
+                      [&](const CheckResult& check) { return has(check.id); }) &&
+         std::none_of(run.exempted.begin(), run.exempted.end(),
+                      [&](const CheckExempted& exempted) { return has(exempted.id); });
+}
+
+}  // namespace
 
 std::string answer_of(const ChecklistPoint& point, const Run& run) {
   std::vector<oracle::Verdict> verdicts;
@@ -54,7 +65,14 @@ std::string answer_of(const ChecklistPoint& point, const Run& run) {
     }
   }
   if (verdicts.empty()) return "not exercised";
-  return std::string(oracle::to_string(oracle::merged(verdicts)));
+  oracle::VerdictKind answer = oracle::merged(verdicts);
+  const bool is_partial =
+      std::any_of(point.properties.begin(), point.properties.end(),
+                  [&](const std::string& property) { return is_left_out(property, run); });
+  if (answer == oracle::VerdictKind::kUpheld && is_partial) {
+    answer = oracle::VerdictKind::kInconclusive;
+  }
+  return std::string(oracle::to_string(answer));
 }
 
 }  // namespace draftproof::tools::report

@@ -18,7 +18,8 @@ struct ChecklistPoint {
 /// In the order in which a reviewer goes through them.
 const std::vector<ChecklistPoint>& checklist();
 
-/// "upheld", "violated", "inconclusive" or "not exercised".
+/// "upheld", "violated", "inconclusive" or "not exercised". A point is upheld only when each of its
+/// properties was checked, or says nothing about the subject.
 std::string answer_of(const ChecklistPoint& point, const Run& run);
 
 }  // namespace draftproof::tools::report
