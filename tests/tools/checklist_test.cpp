@@ -27,7 +27,7 @@ TEST(Checklist, CallsWhatNoCheckTouchedNotExercised) {
 }
 
 TEST(Checklist, UpholdsAPointOnlyWhenAllOfItWasExercised) {
-  const Run run = tests::sample_run({tests::upheld_check()});
+  const auto run = tests::sample_run({tests::upheld_check()});
   const std::string upheld = "identity_draft_accepts_all";
   EXPECT_EQ(answer_of({"a", "b", {upheld}}, run), "upheld");
   EXPECT_EQ(answer_of({"a", "b", {upheld, "greedy_limits"}}, run), "upheld") << "exempt";
