@@ -52,6 +52,16 @@ TEST(TextReport, IsShortButNeverSilentAboutAViolationWhenQuiet) {
   EXPECT_THAT(text, HasSubstr("Replay"));
 }
 
+TEST(TextReport, BreaksNoReplayCommand) {
+  CheckResult check = tests::violated_check();
+  const std::string command =
+      "draftproof check --kernel " + std::string(200, 'k') + ".toml --seed 1";
+  check.verdict.witness->replay = command;
+  const std::string text = text_of(sample_run({check, check}), {});
+  EXPECT_THAT(text, HasSubstr("\nReplay     " + command + "\n"));
+  EXPECT_THAT(text, HasSubstr("\nAlso       " + check.id + ": " + command + "\n"));
+}
+
 TEST(TextReport, ColorsOnlyWhenAsked) {
   EXPECT_THAT(text_of(sample_run(), {true, 0}), HasSubstr("\x1b[1;31mVIOLATED"));
   EXPECT_THAT(text_of(sample_run(), {false, 0}), Not(HasSubstr("\x1b")));

@@ -29,6 +29,11 @@ std::string hanging(const std::string& label, const std::string& text) {
   return out;
 }
 
+/// A command stays on one line however long it is: a wrapped one cannot be pasted into a shell.
+std::string unbroken(const std::string& label, const std::string& command) {
+  return label + std::string(kLabelWidth - label.size(), ' ') + command + "\n";
+}
+
 std::string heading_of(const Run& run) {
   const RunStarted& started = run.started;
   return fmt::format("draftproof {}  run {}   subject {}   device {}   battery {}   seed {}\n\n",
@@ -78,9 +83,9 @@ std::string witnesses_of(const Run& run) {
   std::string out = text_of(*first->verdict.witness) + observations_of(first->verdict);
   for (const CheckResult& check : run.checks) {
     if (&check == first || !check.verdict.witness) continue;
-    const std::string& replay = check.verdict.witness->replay;
-    out += hanging("Also",
-                   check.id + ": " + (replay.empty() ? check.verdict.witness->observed : replay));
+    const oracle::Witness& witness = *check.verdict.witness;
+    out += witness.replay.empty() ? hanging("Also", check.id + ": " + witness.observed)
+                                  : unbroken("Also", check.id + ": " + witness.replay);
   }
   return out + "\n";
 }
@@ -89,7 +94,8 @@ std::string witnesses_of(const Run& run) {
 
 std::string text_of(const oracle::Witness& witness) {
   std::string out;
-  for (const auto& [label, text] : argument_of(witness)) out += hanging(label, text);
+  for (const auto& [label, text] : argument_of(witness))
+    out += label == "Replay" ? unbroken(label, text) : hanging(label, text);
   return out;
 }
 
