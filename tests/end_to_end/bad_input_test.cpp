@@ -76,7 +76,7 @@ std::vector<BadInput> bad_files_and_names() {
       {"MissingPtx", {"inspect", "{}/absent.ptx"}, "absent.ptx: no such file", "path"},
       {"MalformedPtx", {"inspect", "{}/bad.ptx"}, "bad.ptx:3", ""},
       {"FolderForAFile", {"inspect", "{}"}, "is a folder", "name a file"},
-      {"UnknownCatalog", {"list", "bugs"}, "draftproof list: ", "mutants"},
+      {"UnknownCatalog", {"list", "bugs"}, "list: ", "mutants"},
       {"UnknownBug", {"demo", "--bug", "x"}, "--bug: ", "draftproof list mutants"},
       {"ControlForABug", {"demo", "--bug", "exact_match"}, "--bug: ", "name a mutant"},
   };

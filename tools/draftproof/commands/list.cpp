@@ -223,7 +223,7 @@ Entries entries_of(const std::string& name) {
   }
   throw Error(ErrorKind::kInput,
               fmt::format("unknown catalog \"{}\"; known: {}", name, fmt::join(known, ", ")),
-              "draftproof list");
+              "list");
 }
 
 /// Columns under each other, the last one as long as it likes: one line an entry.
