@@ -174,7 +174,8 @@ class KernelVerifier final : public reference::Verifier {
     traits_.name = text.name;
     traits_.rule = rule;
     traits_.statement = text.statement;
-    traits_.runs_on_device = true;
+    // A GPU reports no race and takes no schedule: without this it would be upheld unwatched.
+    traits_.is_watched = device.observes();
     traits_.block_threads = {32, 64, 96, 128, 256, 512, 1024};
     shaping_ = load(text, "shaping");
     rule_ = load(text, std::string(rule));

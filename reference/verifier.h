@@ -28,8 +28,8 @@ struct VerifierTraits {
   std::string rule;         ///< "chain", "greedy"
   std::string statement;    ///< one line: what it is; for a mutant what is wrong, with its report
   bool takes_coins = true;  ///< every decision is a function of Coins handed in
-  bool declares_masses = true;     ///< promises the integer-mass contract, so bit parity is due
-  bool runs_on_device = false;     ///< observations and Execution have a meaning
+  bool declares_masses = true;  ///< promises the integer-mass contract, so bit parity is due
+  bool is_watched = false;      ///< observations and schedules mean something: the emulated device
   std::vector<int> block_threads;  ///< block sizes it accepts; empty: has no such notion
   std::vector<RowKind> draft_kinds = {RowKind::kLogits, RowKind::kProbabilities, RowKind::kOneHot};
   std::vector<RowKind> target_kinds = {RowKind::kLogits};

@@ -50,7 +50,7 @@ void run_under_all_schedules(Course& course, std::uint64_t seed, const std::stri
 }
 
 std::string unless_on_device(const reference::VerifierTraits& traits) {
-  return traits.runs_on_device ? "" : "it does not run on a device that observes";
+  return traits.is_watched ? "" : "it does not run on a device that observes";
 }
 
 }  // namespace draftproof::properties::verifier

@@ -149,6 +149,40 @@ TEST_F(Verifiers, StateTheBlocksTheyTakeAndRefuseOthers) {
   EXPECT_THROW(verify("chain", certain_batch(2, 0), execution), Error);
 }
 
+/// A device that runs kernels and reports nothing, as a GPU does.
+class Unwatched final : public Device {
+ public:
+  explicit Unwatched(Device& device) : device_(device) {}
+  std::string name() const override { return "unwatched"; }
+  bool observes() const override { return false; }
+  std::unique_ptr<Module> load(std::string_view ptx, std::string_view file) override {
+    return device_.load(ptx, file);
+  }
+  DevicePointer allocate(std::size_t bytes, std::string_view label) override {
+    return device_.allocate(bytes, label);
+  }
+  void free(DevicePointer pointer) override { device_.free(pointer); }
+  void write(DevicePointer to, std::span<const std::byte> from) override {
+    device_.write(to, from);
+  }
+  void read(DevicePointer from, std::span<std::byte> to, std::optional<std::byte> poison) override {
+    device_.read(from, to, poison);
+  }
+  LaunchReport launch(const Module& module, std::string_view entry, const LaunchOptions& options,
+                      std::span<const Argument> arguments) override {
+    return device_.launch(module, entry, options, arguments);
+  }
+
+ private:
+  Device& device_;
+};
+
+TEST_F(Verifiers, AreWatchedOnlyWhereTheDeviceObserves) {
+  Unwatched unwatched(*device_);
+  EXPECT_TRUE(make_kernel_verifier(*device_, "chain")->traits().is_watched);
+  EXPECT_FALSE(make_kernel_verifier(unwatched, "chain")->traits().is_watched);
+}
+
 TEST_F(Verifiers, RefuseAnUnknownRuleAndAMissingText) {
   EXPECT_THROW(make_kernel_verifier(*device_, "tree"), Error);
   PatchedText text{"half", "half of the kernels", embedded_texts()};

@@ -29,7 +29,7 @@ TEST(Catalog, NamesEveryPropertyOnceWithItsWords) {
 
 TEST(Course, ThatIsStoppedEarlyIsInconclusive) {
   Altered verifier(nullptr);
-  verifier.traits().runs_on_device = true;
+  verifier.traits().is_watched = true;
   verifier.traits().block_threads = {32, 64};
   const auto twin = reference::verify::make_verifier("chain");
   for (const Property& each : catalog()) {

@@ -37,7 +37,7 @@ TEST_P(Catalog, IsUpheldByTheGreedyReference) {
 
 TEST_P(Catalog, IsUpheldByAPretendedDeviceWithoutFaults) {
   Altered device(nullptr);
-  device.traits().runs_on_device = true;
+  device.traits().is_watched = true;
   device.traits().block_threads = {32, 96, 256};
   EXPECT_EQ(property(GetParam()).exemption(device.traits()), "");
   expect_upheld(GetParam(), device);

@@ -42,7 +42,7 @@ void reject_everything(RequestOutcome& out, const Request&) {
 
 Altered on_device(Altered::Change change) {
   Altered device(std::move(change));
-  device.traits().runs_on_device = true;
+  device.traits().is_watched = true;
   device.traits().block_threads = {32, 96, 256};
   return device;
 }
