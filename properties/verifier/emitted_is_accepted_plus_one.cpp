@@ -16,10 +16,10 @@ using reference::Status;
 /// What is malformed about an outcome; empty when it is well-formed.
 std::string fault(const Batch& batch, const Request& request, const RequestOutcome& out) {
   const int count = draft_count(request);
-  const int expected_length = out.accepted_count + (out.status == Status::kOk ? 1 : 0);
   if (out.accepted_count < 0 || out.accepted_count > count)
     return "the accepted count lies outside 0 .. " + std::to_string(count) +
            ", the number of drafted tokens";
+  const int expected_length = out.accepted_count + (out.status == Status::kOk ? 1 : 0);
   if (static_cast<int>(out.emitted.size()) != expected_length)
     return "emitted is not accepted " + std::string(out.status == Status::kOk ? "+ 1" : "+ 0");
   if (out.status != Status::kOk && out.status_position != out.accepted_count)

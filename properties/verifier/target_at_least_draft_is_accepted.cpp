@@ -36,8 +36,10 @@ std::optional<Complaint> judge(const Subject& subject, const Case& value) {
   for (std::size_t r = 0; r < value.batch.requests.size(); ++r) {
     const Request& request = value.batch.requests[r];
     const reference::RequestOutcome out = answer(outcome, r);
+    // A count that is none is for emitted_is_accepted_plus_one to refute.
+    if (out.status != Status::kOk || out.accepted_count < 0) continue;
+    if (out.accepted_count >= draft_count(request)) continue;
     const auto row = static_cast<std::size_t>(out.accepted_count);
-    if (out.status != Status::kOk || out.accepted_count >= draft_count(request)) continue;
     if (!is_certain(subject.verifier->traits(), value.batch, request, row)) continue;
     return Complaint{"drafted token " + std::to_string(request.proposal.tokens[row]) +
                          " of request " + std::to_string(request.id) + " is accepted at row " +

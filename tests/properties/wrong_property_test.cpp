@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "oracle/explain.h"
 #include "properties/laws.h"
@@ -182,6 +183,26 @@ TEST(WrongVerifier, WithOneTokenTooManyOrAWrongReasonIsMalformed) {
   EXPECT_EQ(kind_of("emitted_is_accepted_plus_one", reason), kViolated);
   Altered missing([](Outcome& outcome, Batch&, const Execution&) { outcome.requests.pop_back(); });
   EXPECT_EQ(kind_of("emitted_is_accepted_plus_one", missing), kViolated);
+}
+
+/// What a kernel leaves that never writes its outcomes: words that mean nothing.
+TEST(WrongVerifier, WithWordsForAnOutcomeIsRefutedAndBreaksNoJudge) {
+  const int least = std::numeric_limits<int>::min(), most = std::numeric_limits<int>::max();
+  for (const int word : {static_cast<int>(0xa5a5a5a5u), least, most}) {
+    Altered wordy(each_outcome([=](reference::RequestOutcome& out, const reference::Request&) {
+      out.accepted_count = word;
+      out.status_position = word;
+      for (reference::EmittedToken& each : out.emitted) each.token = word;
+    }));
+    EXPECT_EQ(kind_of("emitted_is_accepted_plus_one", wordy), VerdictKind::kViolated) << word;
+    for (const Property& each : catalog())
+      EXPECT_NO_THROW(kind_of(each.id, wordy)) << each.id << " " << word;
+  }
+  Altered silent([](reference::Outcome& outcome, reference::Batch&, const reference::Execution&) {
+    outcome.requests.clear();
+  });
+  EXPECT_EQ(kind_of("emitted_is_accepted_plus_one", silent), VerdictKind::kViolated);
+  for (const Property& each : catalog()) EXPECT_NO_THROW(kind_of(each.id, silent)) << each.id;
 }
 
 TEST(WrongVerifier, ThatAnswersTiesByTheHighestIdFailsGreedyLimits) {
