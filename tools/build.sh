@@ -16,9 +16,9 @@ tools/setup.sh
 nvcc=$(cat build/nvcc)
 cuda=${DRAFTPROOF_CUDA:-AUTO}
 configured="$nvcc $cuda"
+[[ -z $nvcc ]] || export CUDACXX=$nvcc
 if [[ ! -f build/build.ninja || $(cat build/configured 2>/dev/null) != "$configured" ]]; then
   rm -f build/CMakeCache.txt
-  [[ -z $nvcc ]] || export CUDACXX=$nvcc
   cmake -S . -B build -G Ninja -DDRAFTPROOF_CUDA="$cuda" >build/cmake.log 2>&1 || {
     tail -20 build/cmake.log >&2
     echo "build: cmake failed (build/cmake.log)" >&2

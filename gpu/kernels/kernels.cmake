@@ -17,11 +17,14 @@ set(draftproof_nvcc_flags -ptx -std=c++20 -arch=compute_80 --fmad=false -lineinf
 
 set(draftproof_nvcc "")
 if(NOT DRAFTPROOF_CUDA STREQUAL "OFF")
+  # Remembered, because a configure that ninja starts later may not see this environment, and would
+  # leave the kernels out without a word.
+  if(NOT "$ENV{CUDACXX}" STREQUAL "")
+    set(DRAFTPROOF_NVCC $ENV{CUDACXX} CACHE FILEPATH "The nvcc that compiles the kernels" FORCE)
+  endif()
   find_program(DRAFTPROOF_NVCC nvcc HINTS ENV CUDA_HOME PATH_SUFFIXES bin PATHS /usr/local/cuda)
   if(CMAKE_CUDA_COMPILER)
     set(draftproof_nvcc ${CMAKE_CUDA_COMPILER})
-  elseif(NOT "$ENV{CUDACXX}" STREQUAL "")
-    set(draftproof_nvcc $ENV{CUDACXX})
   elseif(DRAFTPROOF_NVCC)
     set(draftproof_nvcc ${DRAFTPROOF_NVCC})
   endif()
