@@ -181,9 +181,12 @@ Request nasty_request(const CaseShape& shape, const Batch& batch, std::uint32_t 
   }
   for (int i = 0; i < count; ++i)
     request.proposal.tokens.push_back(drafted(batch, request, i, random));
-  if (shape.with_placeholders && count > 0 && random.once_in(8))
-    for (int i = random.between(0, count - 1); i < count; ++i)
-      request.proposal.tokens[i] = reference::kPlaceholder;
+  if (shape.with_placeholders && count > 0 && random.once_in(8)) {
+    // One placeholder ends the draft, whatever stands behind it.
+    const int end = random.between(0, count - 1);
+    const int last = random.once_in(2) ? end : count - 1;
+    for (int i = end; i <= last; ++i) request.proposal.tokens[i] = reference::kPlaceholder;
+  }
   if (shape.with_unjudgeable && random.once_in(6)) spoil(batch, request, random);
   return request;
 }
