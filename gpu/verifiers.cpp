@@ -143,7 +143,7 @@ std::vector<T> read_all(const Buffer& buffer) {
 constexpr auto kNoReason = static_cast<reference::Reason>(0xff);
 
 /// What the kernels wrote, word for word as far as an outcome can say it. A count beyond the slots
-/// reads as every slot and one token more, which is no token.
+/// reads as every slot and one token more, which is no token; a token behind the count is read too.
 std::vector<reference::RequestOutcome> unpack_outcomes(const Outputs& outputs) {
   const auto tokens = read_all<std::int32_t>(outputs.tokens);
   const auto reasons = read_all<std::int32_t>(outputs.reasons);
@@ -163,6 +163,9 @@ std::vector<reference::RequestOutcome> unpack_outcomes(const Outputs& outputs) {
     }
     if (record.emitted_count > outputs.slots)
       outcome.emitted.push_back({kernels::kNoToken, kNoReason});
+    // An engine that reads up to the first empty slot would take a token left behind the count.
+    for (std::size_t i = r * outputs.slots + count; i < (r + 1) * outputs.slots; ++i)
+      if (tokens[i] != kernels::kNoToken) outcome.emitted.push_back({tokens[i], kNoReason});
   }
   return list;
 }

@@ -123,6 +123,19 @@ TEST_F(Verifiers, NeverTakeAWrongCountOrReasonForARightOne) {
   for (const int reason : {-1, 3, 258}) EXPECT_NE(first(1, reason), right) << reason;
 }
 
+TEST_F(Verifiers, SeeATokenLeftBehindTheCount) {
+  PatchedText text{"written", "a token behind the count", embedded_texts()};
+  text.modules["greedy"] = text_that_writes(0, static_cast<int>(Reason::kBonus));
+  Batch batch = certain_batch(0, 0);
+  batch.requests[0].proposal.tokens.clear();
+  batch.requests[0].target_rows.resize(1);
+  const auto outcome = make_kernel_verifier(*device_, "greedy", text)
+                           ->verify(batch, reference::PhiloxCoins(7), {})
+                           .requests.at(0);
+  EXPECT_THAT(outcome.emitted, testing::SizeIs(1));
+  EXPECT_EQ(outcome.emitted.front().token, 1);
+}
+
 TEST_F(Verifiers, LaunchTwiceHoweverManyRequests) {
   Batch batch = certain_batch(2, 0);
   batch.requests.resize(500, batch.requests[0]);

@@ -53,6 +53,8 @@ Results results_of(const CheckJob& job, const CheckContext& context) {
     results = failed(job.blank, &CheckResult::world_error, error.what());
   } catch (const std::exception& error) {
     results = failed(job.blank, &CheckResult::internal_error, error.what());
+  } catch (...) {
+    results = failed(job.blank, &CheckResult::internal_error, "an exception of no known type");
   }
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   for (CheckResult& result : results) {
