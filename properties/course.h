@@ -94,7 +94,7 @@ struct Recipe {
 /// Times the course, turns Error into an inconclusive verdict, and fills in who and what.
 Property built(Recipe recipe);
 
-/// "the rule 'x' is none of chain, greedy" unless the subject's rule is listed.
+/// "the rule 'x' is not one of chain, greedy" unless the subject's rule is listed.
 std::string unless_rule(const reference::VerifierTraits& traits,
                         const std::vector<std::string>& rules);
 

@@ -71,9 +71,11 @@ TEST(CheckRunner, KeepsTheOtherChecksWhenOneBreaksAnInvariant) {
   Recorder recorder;
   run_checks({throwing_job("a", [] { DRAFTPROOF_CHECK(1 == 2); }),
               throwing_job("b", [] { throw Error(ErrorKind::kEnvironment, "device lost"); }),
-              job("c", VerdictKind::kUpheld)},
+              job("c", VerdictKind::kUpheld), throwing_job("d", [] { throw 7; })},
              {.workers = 1}, recorder);
-  ASSERT_THAT(recorder.ids(), ElementsAre("a", "b", "c"));
+  ASSERT_THAT(recorder.ids(), ElementsAre("a", "b", "c", "d"));
+  EXPECT_NE(recorder.results[3].internal_error, "");
+  EXPECT_EQ(recorder.results[3].verdict.kind, VerdictKind::kInconclusive);
   EXPECT_THAT(recorder.results[0].internal_error, testing::HasSubstr("1 == 2"));
   EXPECT_EQ(recorder.results[0].verdict.kind, VerdictKind::kInconclusive);
   EXPECT_EQ(recorder.results[1].world_error, "device lost");
