@@ -13,6 +13,12 @@ std::string phrase_at(const reference::RequestOutcome& outcome, std::size_t inde
   return index < outcome.emitted.size() ? phrase(outcome.emitted[index]) : "nothing";
 }
 
+std::string list_of(const std::vector<int>& nodes) {
+  std::string text;
+  for (const int node : nodes) text += (text.empty() ? "" : ", ") + std::to_string(node);
+  return text.empty() ? "none" : text;
+}
+
 std::string count_of(std::size_t count, const std::string& noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
@@ -35,6 +41,9 @@ std::optional<Difference> first_difference(const reference::RequestOutcome& expe
   if (expected.accepted_count != observed.accepted_count)
     return Difference{0, "accepted count", number(expected.accepted_count),
                       number(observed.accepted_count)};
+  if (expected.accepted_nodes != observed.accepted_nodes)
+    return Difference{0, "accepted nodes", list_of(expected.accepted_nodes),
+                      list_of(observed.accepted_nodes)};
   // The position says something only together with a status.
   if (expected.status != reference::Status::kOk &&
       expected.status_position != observed.status_position)

@@ -174,12 +174,14 @@ reference::Sampling read_sampling(const Field& field) {
 }
 
 reference::Request read_request(const Field& field) {
-  field.allow_only(
-      {"id", "position", "sampling", "draft_tokens", "draft_rows", "parents", "target_rows"});
+  field.allow_only({"id", "position", "iteration", "sampling", "draft_tokens", "draft_rows",
+                    "parents", "target_rows"});
   reference::Request request;
   request.id = field.at("id").integer<std::uint32_t>();
   if (const auto position = field.find("position"))
     request.position = position->integer<std::uint32_t>();
+  if (const auto iteration = field.find("iteration"))
+    request.iteration = iteration->integer<std::uint32_t>();
   if (const auto sampling = field.find("sampling")) request.sampling = read_sampling(*sampling);
   field.at("draft_tokens").for_each([&](const Field& token) {
     request.proposal.tokens.push_back(token.integer<reference::Token>());
@@ -221,7 +223,7 @@ reference::Execution read_execution(const Field& field) {
 }
 
 reference::RequestOutcome read_outcome(const Field& field) {
-  field.allow_only({"accepted_count", "emitted", "status", "status_position"});
+  field.allow_only({"accepted_count", "emitted", "status", "status_position", "accepted_nodes"});
   reference::RequestOutcome outcome;
   outcome.accepted_count = field.at("accepted_count").integer<int>();
   field.at("emitted").for_each([&](const Field& token) {
@@ -231,6 +233,9 @@ reference::RequestOutcome read_outcome(const Field& field) {
   if (const auto status = field.find("status")) outcome.status = status->named(status_names());
   if (const auto position = field.find("status_position"))
     outcome.status_position = position->integer<int>();
+  if (const auto nodes = field.find("accepted_nodes"))
+    nodes->for_each(
+        [&](const Field& node) { outcome.accepted_nodes.push_back(node.integer<int>()); });
   return outcome;
 }
 

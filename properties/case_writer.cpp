@@ -67,6 +67,7 @@ Json json_of(const reference::Request& request) {
                  {"draft_tokens", request.proposal.tokens},
                  {"draft_rows", json_of(request.proposal.rows)}};
   if (!request.proposal.parents.empty()) result["parents"] = request.proposal.parents;
+  if (request.iteration != 0) result["iteration"] = request.iteration;
   result["target_rows"] = json_of(request.target_rows);
   return result;
 }
@@ -75,10 +76,12 @@ Json json_of(const reference::RequestOutcome& outcome) {
   Json emitted = Json::array();
   for (const reference::EmittedToken& token : outcome.emitted)
     emitted.push_back({{"token", token.token}, {"reason", name_of(reason_names(), token.reason)}});
-  return {{"accepted_count", outcome.accepted_count},
-          {"emitted", emitted},
-          {"status", name_of(status_names(), outcome.status)},
-          {"status_position", outcome.status_position}};
+  Json result = {{"accepted_count", outcome.accepted_count},
+                 {"emitted", emitted},
+                 {"status", name_of(status_names(), outcome.status)},
+                 {"status_position", outcome.status_position}};
+  if (!outcome.accepted_nodes.empty()) result["accepted_nodes"] = outcome.accepted_nodes;
+  return result;
 }
 
 Json json_of_coins(const Case& value) {

@@ -33,6 +33,9 @@ struct RequestOutcome {
   std::vector<EmittedToken> emitted;
   Status status = Status::kOk;
   int status_position = 0;
+  /// The node of every accepted token, from the first on. Filled by the rules for trees, where
+  /// equal tokens of siblings leave it open; empty under the rules for chains.
+  std::vector<int> accepted_nodes = {};
 
   friend bool operator==(const RequestOutcome&, const RequestOutcome&) = default;
 };

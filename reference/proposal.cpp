@@ -34,6 +34,10 @@ class RequestCheck {
     check_sampling(request.sampling);
     const Proposal& proposal = request.proposal;
     const std::size_t draft_count = proposal.tokens.size();
+    if (draft_count > kProposalTokensMax)
+      refuse("proposal.tokens", "has " + std::to_string(draft_count) + " entries; draft at most " +
+                                    std::to_string(kProposalTokensMax));
+    if (request.iteration >= 1U << 24) refuse("iteration", "must stay below 2^24");
     require_count("target_rows", request.target_rows.size(), draft_count + 1,
                   "one per drafted token and one for the bonus");
     check_rows("target_rows", request.target_rows, batch_.target_kind);

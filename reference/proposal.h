@@ -26,20 +26,33 @@ float rounded_to(LogitFormat format, float value);
 
 using Row = std::vector<float>;
 
-/// What one request's drafter hands over. tokens.size() is the draft length, 0 allowed; a
-/// kPlaceholder ends the draft. rows: one per token, or none for kOneHot. parents: i-1 for a chain.
+/// Drafted tokens a request may have: more than any engine drafts, far less than coin slots hold.
+inline constexpr std::size_t kProposalTokensMax = std::size_t{1} << 16;
+
+/// What one request's drafter hands over. tokens.size() is the draft length, 0 allowed. rows: one
+/// per token, the law it was drawn from, or none for kOneHot.
+///
+/// Drafted token i is node i of a tree; parents[i] < i is the node it continues, -1 for none, so
+/// that there are no cycles. Tokens with the same parent are siblings, and their order is the order
+/// in which they were drawn and are tested; whether siblings may carry equal tokens is said by each
+/// rule. A chain is the tree with parents[i] = i - 1. A kPlaceholder is no node: it and all that
+/// continues it are not there, so that in a chain the draft ends at it.
 struct Proposal {
   std::vector<Token> tokens;
   std::vector<Row> rows;
-  std::vector<int> parents;  ///< empty means chain
+  std::vector<int> parents;  ///< one per token; empty means chain
 
   friend bool operator==(const Proposal&, const Proposal&) = default;
 };
 
-/// One request at one verification: tokens.size() + 1 target rows, the last one for the bonus.
+/// One request at one verification, with tokens.size() + 1 target rows: row 0 is the target's law
+/// of the next token where nothing of the draft is taken, row i + 1 the one behind drafted token i
+/// and all that it continues. In a chain row i thus judges token i and the last one is the bonus's.
 struct Request {
-  std::uint32_t id = 0;        ///< `request` of its coin addresses
-  std::uint32_t position = 0;  ///< `position` of the first drafted token's coins
+  std::uint32_t id = 0;         ///< `request` of its coin addresses
+  std::uint32_t position = 0;   ///< `position` of the first drafted token's coins
+  std::uint32_t iteration = 0;  ///< < 2^24, another one in every verification of a request; read by
+                                ///< the rules that look past the first failure (block), no others
   Sampling sampling;
   Proposal proposal;
   std::vector<Row> target_rows;

@@ -29,6 +29,7 @@ struct VerifierTraits {
   std::string statement;    ///< one line: what it is; for a mutant what is wrong, with its report
   bool takes_coins = true;  ///< every decision is a function of Coins handed in
   bool declares_masses = true;  ///< promises the integer-mass contract, so bit parity is due
+  bool takes_trees = false;     ///< proposals may have parents other than i - 1
   bool is_watched = false;      ///< observations and schedules mean something: the emulated device
   std::vector<int> block_threads;  ///< block sizes it accepts; empty: has no such notion
   std::vector<RowKind> draft_kinds = {RowKind::kLogits, RowKind::kProbabilities, RowKind::kOneHot};

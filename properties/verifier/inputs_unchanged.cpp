@@ -28,7 +28,9 @@ std::optional<std::string> change(const std::vector<Row>& before, const std::vec
 }
 
 std::optional<std::string> change(const Request& before, const Request& after) {
-  if (before.id != after.id || before.position != after.position) return "its coin address";
+  if (before.id != after.id || before.position != after.position ||
+      before.iteration != after.iteration)
+    return "its coin address";
   if (!(before.sampling == after.sampling)) return "its sampling";
   if (before.proposal.tokens != after.proposal.tokens) return "its drafted tokens";
   if (before.proposal.parents != after.proposal.parents) return "its parents";

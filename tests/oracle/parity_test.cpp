@@ -42,6 +42,10 @@ TEST(Parity, SeesAMissingTokenAStatusACountAndARow) {
   observed = expected;
   observed.accepted_count = 2;
   EXPECT_EQ(first_difference(expected, observed)->what, "accepted count");
+  observed = expected;
+  observed.accepted_nodes = {3};
+  EXPECT_EQ(first_difference(expected, observed)->what, "accepted nodes");
+  observed = expected;
   expected.status = observed.status = Status::kNan;
   observed.accepted_count = expected.accepted_count;
   observed.status_position = 1;

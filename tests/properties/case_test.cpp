@@ -63,6 +63,24 @@ TEST(Case, LongRowsWithACommonValueAreShortAndExact) {
   expect_same(value, case_from_json(text, "test"));
 }
 
+TEST(Case, TreesIterationsAndAcceptedNodesReadBack) {
+  Case value;
+  value.batch.vocab_size = 2;
+  value.batch.preset = reference::preset("default");
+  value.batch.draft_kind = reference::RowKind::kOneHot;
+  reference::Request request;
+  request.iteration = 77;
+  request.proposal.tokens = {0, 1, 1};
+  request.proposal.parents = {-1, -1, 0};
+  request.target_rows.assign(4, {0, 1});
+  value.batch.requests = {request};
+  value.expected.resize(1);
+  value.expected[0].accepted_nodes = {0, 2};
+  const Case read = case_from_json(to_json(value), "test");
+  EXPECT_EQ(read.batch, value.batch);
+  EXPECT_EQ(read.expected, value.expected);
+}
+
 TEST(Case, APresetOfItsOwnIsWrittenInFull) {
   Case value = nasty_case(CaseShape(), 3);
   value.batch.preset = reference::preset("vllm");

@@ -110,10 +110,38 @@ TEST(Validate, NamesRequestAndField) {
                 r.proposal.parents = {-1, 1};
               }),
               StartsWith("requests[1].proposal.parents[1]: "));
+  EXPECT_THAT(in_second([](Request& r) {
+                r.proposal.parents = {-2, 0};
+              }),
+              StartsWith("requests[1].proposal.parents[0]: must name an earlier token"));
+  EXPECT_THAT(in_second([](Request& r) {
+                r.proposal.parents = {1, 0};  // a cycle
+              }),
+              StartsWith("requests[1].proposal.parents[0]: "));
+  EXPECT_THAT(in_second([](Request& r) { r.iteration = 1U << 24; }),
+              StartsWith("requests[1].iteration: must stay below 2^24"));
   EXPECT_THAT(in_second([](Request& r) { r.sampling.top_p = std::nan(""); }),
               StartsWith("requests[1].sampling: top_p"));
   EXPECT_THAT(in_second([](Request& r) { r.position = 0xfffffffe; }),
               StartsWith("requests[1].position: "));
+}
+
+TEST(Validate, TakesTreesWithEqualSiblingsUpToTheLimit) {
+  const auto complaint_of = [](std::size_t tokens) {
+    return complaint([&](Batch& batch) {
+      batch.vocab_size = 1;
+      batch.draft_kind = RowKind::kOneHot;
+      batch.requests.resize(1);
+      Request& request = batch.requests[0];
+      request.proposal = {std::vector<Token>(tokens, 0), {}, std::vector<int>(tokens, -1)};
+      request.target_rows.assign(tokens + 1, {0});
+    });
+  };
+  EXPECT_EQ(complaint_of(2), "");
+  EXPECT_EQ(complaint_of(65536), "");
+  EXPECT_THAT(complaint_of(65537),
+              testing::StartsWith("requests[0].proposal.tokens: has 65537 entries; draft at most "
+                                  "65536"));
 }
 
 TEST(Validate, LooksAtTheBatchItself) {
