@@ -115,6 +115,31 @@ void add_check(CLI::App& app, Typed& typed) {
   add_run_output(command, typed.output);
 }
 
+void add_contracts(CLI::App& command, ContractSettings& settings) {
+  command
+      .add_option("--preset", settings.presets,
+                  "Order of the filters and their ties; repeat to hold engines against each other")
+      ->allow_extra_args(false);
+  command.add_option("--repetition-penalty", settings.repetition_penalty, "1 is off");
+  command.add_option("--frequency-penalty", settings.frequency_penalty, "A token, each time");
+  command.add_option("--presence-penalty", settings.presence_penalty, "A token, once");
+  command.add_option("--last-n", settings.last_n, "Tokens that penalties count; -1 is all");
+  command.add_option("--logit-bias", settings.logit_bias, "ID:VALUE, -inf bans; repeat for more")
+      ->allow_extra_args(false);
+  command.add_option("--allowed-ids", settings.allowed_ids, "Ids that alone may come: 0,3");
+  command.add_option("--bad-words", settings.bad_words, "Words of ids that may not: 3;1,2");
+  command.add_option("--min-tokens", settings.min_tokens, "No end token before so many");
+  command.add_option("--eos", settings.end_tokens, "The end tokens: 2");
+  command.add_option("--mask", settings.mask, "Ids that a grammar allows at this row: 1,3");
+  command.add_option("--prompt", settings.prompt, "Ids of the prompt");
+  command.add_option("--history", settings.history, "Ids emitted before this iteration");
+  command.add_option("--drafted", settings.drafted, "Ids drafted before this row");
+  command.add_flag("--from-probabilities", settings.is_probabilities,
+                   "The row is a law; its fp32 logarithms are the logits");
+  command.add_flag("--engine-defaults", settings.uses_defaults,
+                   "What is not given is each engine's default, not off");
+}
+
 void add_law(CLI::App& app, Typed& typed) {
   LawSettings& settings = typed.law;
   CLI::App& command = *app.add_subcommand("law", "Print the exact output law of a tiny case");
@@ -130,7 +155,7 @@ void add_law(CLI::App& app, Typed& typed) {
   command.add_option("--top-k", settings.top_k, "Keep the k largest logits");
   command.add_option("--top-p", settings.top_p, "Keep the least prefix of this probability");
   command.add_option("--min-p", settings.min_p, "Keep what has this share of the largest");
-  command.add_option("--preset", settings.preset, "Order of the filters and their ties");
+  add_contracts(command, settings.contracts);
   add_output(command, typed.output, {"text", "json"});
 }
 
@@ -173,6 +198,9 @@ ExitCode dispatch(const CLI::App& app, Typed& typed, const std::vector<std::stri
   }
   if (app.got_subcommand("law")) {
     typed.law.output = output;
+    if (!typed.law.contracts.presets.empty()) {
+      typed.law.preset = typed.law.contracts.presets.front();
+    }
     return law(typed.law, streams);
   }
   if (app.got_subcommand("replay")) {

@@ -56,6 +56,26 @@ struct DemoSettings {
   OutputSettings output;
 };
 
+/// What `law` reads beside the shaping when it holds engines' contracts on one row, as typed.
+struct ContractSettings {
+  std::vector<std::string> presets;  ///< --preset, each one that was given
+  std::optional<double> repetition_penalty;
+  std::optional<double> frequency_penalty;
+  std::optional<double> presence_penalty;
+  std::optional<std::int64_t> last_n;
+  std::vector<std::string> logit_bias;  ///< ID:VALUE
+  std::string allowed_ids;
+  std::string bad_words;  ///< 3;1,2
+  std::optional<std::int64_t> min_tokens;
+  std::string end_tokens;
+  std::string mask;  ///< ids that the grammar allows here
+  std::string prompt;
+  std::string history;
+  std::string drafted;
+  bool is_probabilities = false;  ///< --from-probabilities
+  bool uses_defaults = false;     ///< --engine-defaults
+};
+
 struct LawSettings {
   std::string target;
   std::string draft;
@@ -66,6 +86,7 @@ struct LawSettings {
   std::optional<double> top_p;
   std::optional<double> min_p;
   std::string preset = "default";
+  ContractSettings contracts;
   OutputSettings output;
 };
 
