@@ -26,8 +26,8 @@ BigInteger coins_that(const std::function<bool(std::uint64_t)>& holds) {
   return count;
 }
 
-LawRow<Exact> law_of_draw(const std::vector<WideMass>& weights) {
-  LawRow<Exact> law;
+LawRow law_of_draw(const std::vector<WideMass>& weights) {
+  LawRow law;
   BigInteger before = 0;
   for (std::size_t v = 0; v < weights.size(); ++v) {
     const BigInteger up_to = coins_that(
@@ -42,7 +42,7 @@ class Walk {
  public:
   explicit Walk(const MassCase& masses) : masses_(masses) {}
 
-  EmissionLaw<Exact> run() {
+  EmissionLaw run() {
     Context empty;
     visit(empty, Exact(1));
     return std::move(law_);
@@ -75,7 +75,7 @@ class Walk {
   }
 
   void end(const Context& accepted, const Exact& reach, const std::vector<WideMass>& weights) {
-    const LawRow<Exact> last = law_of_draw(weights);
+    const LawRow last = law_of_draw(weights);
     for (Token v = 0; v < masses_.vocab_size; ++v) {
       if (last[v] == 0) continue;
       Emission emission{accepted, static_cast<int>(accepted.size())};
@@ -85,26 +85,24 @@ class Walk {
   }
 
   const MassCase& masses_;
-  EmissionLaw<Exact> law_;
+  EmissionLaw law_;
 };
 
-LawTable<Exact> table_of(const std::vector<std::vector<MassRow>>& masses) {
-  LawTable<Exact> table;
-  for (const std::vector<MassRow>& rows : masses) {
-    table.emplace_back();
-    for (const MassRow& row : rows) table.back().push_back(distribution_of(row).probabilities());
-  }
-  return table;
+model::ToyModelPtr model_of(int vocab_size, const std::vector<std::vector<MassRow>>& masses) {
+  return model::function_model(vocab_size, [vocab_size, masses](const Context& context) {
+    return distribution_of(masses.at(context.size()).at(context_index(vocab_size, context)))
+        .probabilities();
+  });
 }
 
 }  // namespace
 
-TinyCase<Exact> laws_of(const MassCase& masses) {
-  return {masses.vocab_size, masses.draft_count, table_of(masses.target), table_of(masses.draft),
-          DraftReport::kLawDrawn};
+ModelCase laws_of(const MassCase& masses) {
+  return chain_case(model_of(masses.vocab_size, masses.target),
+                    model_of(masses.vocab_size, masses.draft), masses.draft_count);
 }
 
-EmissionLaw<Exact> coin_law(const MassCase& masses) { return Walk(masses).run(); }
+EmissionLaw coin_law(const MassCase& masses) { return Walk(masses).run(); }
 
 Exact coin_law_bound(const MassCase& masses) {
   return Exact(BigInteger(2 * masses.draft_count + masses.vocab_size), 2 * coin_count());

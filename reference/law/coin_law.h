@@ -12,7 +12,7 @@
 
 namespace draftproof::reference::law {
 
-/// Mass rows at every context; indexed as LawTable. All rows are kOk.
+/// Mass rows at every context; [context length][context_index]. All rows are kOk.
 struct MassCase {
   int vocab_size = 0;
   int draft_count = 0;
@@ -21,10 +21,10 @@ struct MassCase {
 };
 
 /// mass / total of every row: the laws that the paper's rule is run on.
-TinyCase<Exact> laws_of(const MassCase& masses);
+ModelCase laws_of(const MassCase& masses);
 
 /// Drafts are drawn from exactly mass / total; accept, recovered and bonus coins are counted.
-EmissionLaw<Exact> coin_law(const MassCase& masses);
+EmissionLaw coin_law(const MassCase& masses);
 
 /// draft_count 2^-64 + vocab_size 2^-65.
 Exact coin_law_bound(const MassCase& masses);

@@ -6,12 +6,12 @@ namespace {
 
 /// What an emission law says about one accepted prefix.
 struct Passage {
-  Exact reached = 0;         // the prefix was accepted
-  LawRow<Exact> went_on;     // ... and then this drafted token as well
-  LawRow<Exact> ended_with;  // ... and then this token ended the iteration
+  Exact reached = 0;  // the prefix was accepted
+  LawRow went_on;     // ... and then this drafted token as well
+  LawRow ended_with;  // ... and then this token ended the iteration
 };
 
-std::map<Context, Passage> passages(const EmissionLaw<Exact>& law, int vocab_size) {
+std::map<Context, Passage> passages(const EmissionLaw& law, int vocab_size) {
   std::map<Context, Passage> result;
   for (const auto& [emission, probability] : law) {
     Context prefix;
@@ -29,15 +29,14 @@ std::map<Context, Passage> passages(const EmissionLaw<Exact>& law, int vocab_siz
   return result;
 }
 
-TraceStep step_of(const TinyCase<Exact>& tiny_case, const Context& prefix, const Passage& passage) {
-  const std::size_t index = context_index(tiny_case.vocab_size, prefix);
+TraceStep step_of(const ModelCase& tiny, const Context& prefix, const Passage& passage) {
   TraceStep step;
   step.accepted = prefix;
   step.reached = passage.reached;
-  step.target = tiny_case.target[prefix.size()][index];
-  if (prefix.size() < static_cast<std::size_t>(tiny_case.draft_count)) {
-    step.draft = tiny_case.draft[prefix.size()][index];
-    for (Token x = 0; x < tiny_case.vocab_size; ++x) {
+  step.target = tiny.target->row(prefix);
+  if (prefix.size() < static_cast<std::size_t>(tiny.draft_count())) {
+    step.draft = tiny.draft->row(prefix);
+    for (Token x = 0; x < tiny.vocab_size(); ++x) {
       step.kept += passage.went_on[x] / passage.reached;
       const Exact drafted = passage.reached * step.draft[x];
       step.kept_by_token.push_back(drafted == 0 ? std::optional<Exact>()
@@ -53,12 +52,12 @@ TraceStep step_of(const TinyCase<Exact>& tiny_case, const Context& prefix, const
 
 }  // namespace
 
-std::vector<TraceStep> trace(const TinyCase<Exact>& tiny_case, const EmissionLaw<Exact>& law) {
-  const std::map<Context, Passage> all = passages(law, tiny_case.vocab_size);
+std::vector<TraceStep> trace(const ModelCase& tiny, const EmissionLaw& law) {
+  const std::map<Context, Passage> all = passages(law, tiny.vocab_size());
   std::vector<TraceStep> steps;
-  for (std::size_t length = 0; length <= static_cast<std::size_t>(tiny_case.draft_count); ++length)
+  for (std::size_t length = 0; length <= static_cast<std::size_t>(tiny.draft_count()); ++length)
     for (const auto& [prefix, passage] : all)
-      if (prefix.size() == length) steps.push_back(step_of(tiny_case, prefix, passage));
+      if (prefix.size() == length) steps.push_back(step_of(tiny, prefix, passage));
   return steps;
 }
 

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "reference/law/coin_law.h"
+#include "reference/law/decoding.h"
 #include "reference/shaping.h"
 
 namespace draftproof::reference::law {
@@ -42,8 +43,9 @@ MassCase random_case(std::mt19937& random, int vocab_size, int draft_count) {
   return masses;
 }
 
-Exact distance_of(const MassCase& masses, const EmissionLaw<Exact>& law) {
-  return total_variation(law, emission_law(laws_of(masses), law_rule("chain").exact));
+Exact distance_of(const MassCase& masses, const EmissionLaw& law) {
+  return total_variation(law,
+                         emission_law(decoding_of(laws_of(masses), law_rule("chain").make({}))));
 }
 
 TEST(CoinLaw, StaysWithinTheBound) {

@@ -3,32 +3,32 @@
 
 #include <algorithm>
 
-#include "reference/law/chain.h"
+#include "reference/law/rule.h"
 
 namespace draftproof::reference::law {
 
 /// The chain with its acceptance and its residual exchanged for others.
 template <class Acceptance, class Residual>
-RuleFunction<Exact> chain_with(Acceptance acceptance, Residual residual) {
-  return [=](const Iteration<Exact>& iteration, Chooser<Exact>& chooser) {
-    const std::vector<Token> drafted = draw_draft(iteration, chooser);
-    Emission emission;
-    for (int i = 0; i < iteration.draft_count(); ++i) {
-      const Token x = drafted[i];
-      const LawRow<Exact>& target = iteration.target(drafted, i);
-      const LawRow<Exact> draft = iteration.reported(drafted, i);
-      if (!chooser.accept(acceptance(target[x], draft[x]))) {
-        LawRow<Exact> weights;
+RuleFunction chain_with(Acceptance acceptance, Residual residual) {
+  return [=](const Verification& step, Chooser& chooser) {
+    Decision decision;
+    for (int node = 0; node < step.draft.size(); ++node) {
+      const Token x = step.draft.nodes[node].token;
+      const LawRow& target = step.behind(node - 1);
+      const LawRow draft = step.draft.reported_row(node, step.vocab_size());
+      if (!chooser.accept(acceptance(target[x], draft[x]), {node, Purpose::kAccept})) {
+        std::vector<Exact> weights;
         for (std::size_t v = 0; v < target.size(); ++v)
           weights.push_back(residual(target[v], draft[v]));
-        emission.tokens.push_back(chooser.draw(normalised(std::move(weights)).probabilities()));
-        return emission;
+        decision.last = chooser.draw(normalised(std::move(weights)).probabilities(),
+                                     {node, Purpose::kRecovered});
+        return decision;
       }
-      emission.tokens.push_back(x);
-      ++emission.accepted_count;
+      decision.accepted.push_back(node);
     }
-    emission.tokens.push_back(chooser.draw(iteration.target(drafted, iteration.draft_count())));
-    return emission;
+    decision.last =
+        chooser.draw(step.behind(step.draft.size() - 1), {step.draft.size(), Purpose::kBonus});
+    return decision;
   };
 }
 

@@ -12,8 +12,9 @@ namespace {
 TEST(Trace, ShowsTheAlgebraOfTheTextbookCase) {
   const Distribution target = distribution_from_text(".1,.3,.6");
   const Distribution draft = distribution_from_text(".7,.2,.1");
-  const TinyCase<Exact> tiny_case = position_case({target, target}, {draft});
-  const auto steps = trace(tiny_case, emission_law(tiny_case, law_rule("chain").exact));
+  const ModelCase tiny =
+      chain_case(model::position_model({target}), model::position_model({draft}), 1);
+  const auto steps = trace(tiny, law_of(tiny, chain_rule()));
   ASSERT_EQ(steps.size(), 4U);
   using testing::ElementsAre;
   EXPECT_TRUE(steps[0].accepted.empty());
@@ -29,15 +30,14 @@ TEST(Trace, ShowsTheAlgebraOfTheTextbookCase) {
 
 TEST(Trace, IsTheChainsFormulasInEveryFamily) {
   for (Family family : kFamilies) {
-    const TinyCase<Exact> tiny_case = family_case(family, 3, 2, 2, 3);
-    for (const TraceStep& step :
-         trace(tiny_case, emission_law(tiny_case, law_rule("chain").exact))) {
+    const ModelCase tiny = family_case(family, 3, 2, 3);
+    for (const TraceStep& step : trace(tiny, law_of(tiny, chain_rule()))) {
       EXPECT_GT(step.reached, 0);
       if (step.draft.empty()) {
         EXPECT_EQ(step.last, step.target);
         continue;
       }
-      LawRow<Exact> weights;
+      LawRow weights;
       for (std::size_t v = 0; v < step.target.size(); ++v) {
         weights.push_back(positive_part(step.target[v], step.draft[v]));
         if (step.draft[v] == 0)
@@ -54,10 +54,9 @@ TEST(Trace, IsTheChainsFormulasInEveryFamily) {
 }
 
 TEST(Trace, OfAWrongRuleShowsWhatItDoes) {
-  const TinyCase<Exact> tiny_case = family_case(Family::kFullMemory, 3, 1, 1, 3);
-  const auto steps =
-      trace(tiny_case, emission_law(tiny_case, chain_with(ratio_acceptance, whole_target)));
-  EXPECT_EQ(steps[0].last, tiny_case.target[0][0]);
+  const ModelCase tiny = family_case(Family::kFullMemory, 3, 1, 3);
+  const auto steps = trace(tiny, law_of(tiny, chain_with(ratio_acceptance, whole_target)));
+  EXPECT_EQ(steps[0].last, tiny.target->row({}));
 }
 
 }  // namespace

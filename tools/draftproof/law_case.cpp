@@ -96,7 +96,7 @@ bool has_shaping(const LawSettings& settings) {
   return settings.temperature || settings.top_k || settings.top_p || settings.min_p;
 }
 
-reference::law::TinyCase<reference::Exact> law_case(const LawSettings& settings) {
+reference::law::ModelCase law_case(const LawSettings& settings) {
   if (settings.length < 0) {
     refuse(fmt::format("{} is no draft length; give 0 or more", settings.length), "--length");
   }
@@ -124,7 +124,9 @@ reference::law::TinyCase<reference::Exact> law_case(const LawSettings& settings)
              "--draft");
     }
   }
-  return reference::law::position_case(target, draft);
+  const auto target_model = reference::model::position_model(target);
+  const auto draft_model = draft.empty() ? target_model : reference::model::position_model(draft);
+  return reference::law::chain_case(target_model, draft_model, settings.length);
 }
 
 }  // namespace draftproof::tools

@@ -11,7 +11,7 @@ namespace law = reference::law;
 using Json = nlohmann::ordered_json;
 using reference::Exact;
 
-Json json_of(const law::LawRow<Exact>& row) {
+Json json_of(const reference::LawRow& row) {
   Json json = Json::array();
   for (const Exact& value : row) json.push_back(reference::to_string(value));
   return json;
@@ -35,11 +35,11 @@ Json json_of(const law::TraceStep& step) {
 }  // namespace
 
 std::string law_json(const LawResult& result) {
-  const int length = result.tiny_case.draft_count;
+  const int length = result.tiny_case.draft_count();
   Json json = {{"schema_version", "draftproof/law/1"},
                {"rule", result.rule.name},
                {"citation", result.rule.citation},
-               {"vocab_size", result.tiny_case.vocab_size},
+               {"vocab_size", result.tiny_case.vocab_size()},
                {"length", length}};
   json["steps"] = Json::array();
   for (const auto& step : law::trace(result.tiny_case, result.emission)) {
@@ -51,7 +51,7 @@ std::string law_json(const LawResult& result) {
                                  {"accepted_count", emission.accepted_count},
                                  {"probability", reference::to_string(probability)}});
   }
-  const auto sequences = [](const law::SequenceLaw<Exact>& sequence_law) {
+  const auto sequences = [](const law::SequenceLaw& sequence_law) {
     Json list = Json::array();
     for (const auto& [tokens, probability] : sequence_law) {
       list.push_back({{"tokens", tokens}, {"probability", reference::to_string(probability)}});

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "reference/law/greedy.h"
+#include "reference/law/decoding.h"
 #include "reference/law/trace.h"
 #include "tools/report/table.h"
 
@@ -21,7 +21,7 @@ using report::Table;
 constexpr std::size_t kReadableDigits = 15;
 constexpr std::size_t kRowsShown = 40;
 
-std::string joined(const law::LawRow<Exact>& row) {
+std::string joined(const reference::LawRow& row) {
   std::vector<std::string> texts;
   for (const Exact& value : row) texts.push_back(readable(value));
   return fmt::format("{}", fmt::join(texts, ", "));
@@ -52,8 +52,8 @@ std::string header_of(const LawResult& result) {
       "bonus      drawn from {}\n"
       "case       {} drafted token{}, a vocabulary of {}\n\n",
       rule.name, rule.citation, rule.acceptance, rule.recovered, rule.bonus,
-      result.tiny_case.draft_count, result.tiny_case.draft_count == 1 ? "" : "s",
-      result.tiny_case.vocab_size);
+      result.tiny_case.draft_count(), result.tiny_case.draft_count() == 1 ? "" : "s",
+      result.tiny_case.vocab_size());
 }
 
 /// "min(1, 3/2) = 1": the formula with its numbers, and what the rule really did.
@@ -77,7 +77,7 @@ std::string drafted_position(const law::TraceStep& step, const Exact& reached,
   columns.push_back({"recovered", Align::kRight});
   columns.push_back({"emitted", Align::kRight});
   Table table(columns);
-  law::LawRow<Exact> emitted;
+  reference::LawRow emitted;
   for (std::size_t x = 0; x < step.target.size(); ++x) {
     const Exact kept =
         step.kept_by_token[x] ? Exact(step.draft[x] * *step.kept_by_token[x]) : Exact(0);
@@ -115,7 +115,7 @@ std::string drafted_position(const law::TraceStep& step, const Exact& reached,
 std::string positions_of(const LawResult& result) {
   const auto steps = law::trace(result.tiny_case, result.emission);
   std::string out;
-  for (std::size_t length = 0; length <= static_cast<std::size_t>(result.tiny_case.draft_count);
+  for (std::size_t length = 0; length <= static_cast<std::size_t>(result.tiny_case.draft_count());
        ++length) {
     Exact reached = 0;
     const law::TraceStep* first = nullptr;
@@ -125,7 +125,7 @@ std::string positions_of(const LawResult& result) {
       reached += step.reached;
     }
     if (first == nullptr) {
-      const bool is_bonus = length == static_cast<std::size_t>(result.tiny_case.draft_count);
+      const bool is_bonus = length == static_cast<std::size_t>(result.tiny_case.draft_count());
       out +=
           (is_bonus ? "Bonus   " : fmt::format("Position {}", length + 1)) + "   never reached\n\n";
     } else if (first->draft.empty()) {
@@ -181,12 +181,12 @@ std::string sequences_of(const LawResult& result) {
   return fmt::format(
              "Joint law of {} tokens (an iteration that emits fewer goes on with the "
              "target)\n",
-             result.tiny_case.draft_count + 1) +
+             result.tiny_case.draft_count() + 1) +
          table.text() + and_more(all.size()) + "\n";
 }
 
 std::string rates_of(const LawResult& result) {
-  const int length = result.tiny_case.draft_count;
+  const int length = result.tiny_case.draft_count();
   std::string out = fmt::format("expected tokens per iteration   {}\n",
                                 with_decimal(law::expected_emitted(result.emission)));
   if (length > 0) {
@@ -212,14 +212,16 @@ std::string readable(const Exact& value) {
   return fmt::format("~{:.6g}", value.convert_to<double>());
 }
 
-LawResult law_result(law::TinyCase<Exact> tiny_case, const std::string& rule) {
+LawResult law_result(law::ModelCase tiny_case, const std::string& rule) {
   LawResult result{law::law_rule(rule), std::move(tiny_case), {}, {}, {}, 0};
-  // Greedy decoding is what the greedy rule must reproduce.
-  const law::TinyCase<Exact> truth =
-      rule == "greedy" ? law::decoding_greedily(result.tiny_case) : result.tiny_case;
-  result.emission = law::emission_law(result.tiny_case, result.rule.exact);
-  result.joint = law::extended_law(truth, result.emission);
-  result.target = law::target_law(truth, truth.draft_count + 1);
+  const int length = result.tiny_case.draft_count() + 1;
+  const bool is_greedy = result.rule.decoded == law::DecodedLaw::kGreedy;
+  const auto truth =
+      is_greedy ? reference::model::greedy_model(result.tiny_case.target) : result.tiny_case.target;
+  const law::RuleFunction function = result.rule.make(law::checked(result.rule, {}));
+  result.emission = law::emission_law(law::decoding_of(result.tiny_case, function));
+  result.joint = law::extended_law(*truth, result.emission, length);
+  result.target = law::target_law(*truth, length);
   result.distance = law::total_variation(result.joint, result.target);
   return result;
 }

@@ -11,14 +11,14 @@ namespace draftproof::tools {
 /// A tiny case, what a rule makes of it, and what it should have made of it.
 struct LawResult {
   reference::law::LawRule rule;
-  reference::law::TinyCase<reference::Exact> tiny_case;
-  reference::law::EmissionLaw<reference::Exact> emission;
-  reference::law::SequenceLaw<reference::Exact> joint;   ///< draft_count + 1 tokens
-  reference::law::SequenceLaw<reference::Exact> target;  ///< the plain decoder's
-  reference::Exact distance;                             ///< total variation between the two
+  reference::law::ModelCase tiny_case;
+  reference::law::EmissionLaw emission;
+  reference::law::SequenceLaw joint;   ///< draft_count + 1 tokens
+  reference::law::SequenceLaw target;  ///< the plain decoder's
+  reference::Exact distance;           ///< total variation between the two
 };
 
-LawResult law_result(reference::law::TinyCase<reference::Exact> tiny_case, const std::string& rule);
+LawResult law_result(reference::law::ModelCase tiny_case, const std::string& rule);
 
 /// A fraction, or where it is too long to read "~" and six digits.
 std::string readable(const reference::Exact& value);
