@@ -36,14 +36,14 @@ struct TokenBias {
 
 /// Everything off when default.
 struct Adjustments {
-  Penalties penalties;
-  std::vector<TokenBias> logit_bias;
-  std::optional<std::vector<Token>> allowed_ids;
-  std::vector<std::vector<Token>> bad_words;
+  Penalties penalties = {};
+  std::vector<TokenBias> logit_bias = {};
+  std::optional<std::vector<Token>> allowed_ids = {};
+  std::vector<std::vector<Token>> bad_words = {};
   std::int64_t min_tokens = 0;
-  std::vector<Token> end_tokens;  ///< what min_tokens bans
+  std::vector<Token> end_tokens = {};  ///< what min_tokens bans
   /// One bit a token, of this row: whoever walks rows asks the grammar behind each history.
-  std::optional<std::vector<bool>> grammar_mask;
+  std::optional<std::vector<bool>> grammar_mask = {};
 
   friend bool operator==(const Adjustments&, const Adjustments&) = default;
 };

@@ -41,8 +41,8 @@ std::string_view to_string(Parameter parameter);
 
 /// One request on one row.
 struct RowRequest {
-  Sampling sampling;
-  Adjustments adjustments;
+  Sampling sampling = {};
+  Adjustments adjustments = {};
 
   friend bool operator==(const RowRequest&, const RowRequest&) = default;
 };

@@ -36,7 +36,7 @@ struct Penalties {
   double presence = 0.0;
   /// How many of the last tokens count, where the engine knows a window: 0 none, negative all;
   /// absent: the engine's default.
-  std::optional<std::int64_t> last_n;
+  std::optional<std::int64_t> last_n = {};
 
   friend bool operator==(const Penalties&, const Penalties&) = default;
 };
