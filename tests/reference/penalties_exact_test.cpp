@@ -153,7 +153,7 @@ TEST(Penalties, OrdersAndFormsAreToldApartByTheirBits) {
   // The sibling that must say no: each setting differs from the first one somewhere.
   Draws draws;
   std::vector<int> differing(all_settings().size());
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < 500; ++i) {
     const float logit = draws.logit();
     const Penalties penalties = draws.penalties();
     for (std::size_t s = 0; s < differing.size(); ++s)
