@@ -152,14 +152,16 @@ void filter_at_edge(const Batch& batch, Request& request, Random& random) {
   (is_top_p ? request.sampling.top_p : request.sampling.min_p) = factor;
 }
 
+bool is_greedy(const std::string& rule) { return rule == "greedy" || rule == "tree-greedy"; }
+
 Request nasty_request(const CaseShape& shape, const Batch& batch, std::uint32_t id,
                       Random& random) {
   Request request;
   request.id = id;
   request.position = random.once_in(8) ? 0xfffffe00u : static_cast<std::uint32_t>(random.below(9));
   if (shape.with_filters) request.sampling = nasty_sampling(random, batch.vocab_size);
-  if (shape.rule == "greedy") request.sampling = {};
-  if (shape.rule == "greedy") request.sampling.temperature = 0;
+  if (is_greedy(shape.rule)) request.sampling = {};
+  if (is_greedy(shape.rule)) request.sampling.temperature = 0;
   const int count = random.between(0, shape.draft_count_max);
   for (int i = 0; i <= count; ++i) {
     const bool is_tied = shape.is_at_edges && !random.once_in(3);
@@ -172,7 +174,7 @@ Request nasty_request(const CaseShape& shape, const Batch& batch, std::uint32_t 
     if (batch.draft_kind == RowKind::kProbabilities)
       request.proposal.rows.push_back(nasty_probabilities(random, batch.vocab_size));
   }
-  if (shape.with_filters && shape.with_edge_coins && shape.rule != "greedy" &&
+  if (shape.with_filters && shape.with_edge_coins && !is_greedy(shape.rule) &&
       (shape.is_at_edges || random.once_in(3))) {
     if (random.once_in(3))
       request.sampling.top_k = static_cast<std::int64_t>(1 + random.below(batch.vocab_size));

@@ -7,14 +7,13 @@
 namespace draftproof::properties::verifier {
 namespace {
 
-using reference::Batch;
 using reference::Reason;
 using reference::Request;
 using reference::RequestOutcome;
 using reference::Status;
 
 /// What is malformed about an outcome; empty when it is well-formed.
-std::string fault(const Batch& batch, const Request& request, const RequestOutcome& out) {
+std::string fault(const Case& value, const Request& request, const RequestOutcome& out) {
   const int count = draft_count(request);
   if (out.accepted_count < 0 || out.accepted_count > count)
     return "the accepted count lies outside 0 .. " + std::to_string(count) +
@@ -22,12 +21,17 @@ std::string fault(const Batch& batch, const Request& request, const RequestOutco
   const int expected_length = out.accepted_count + (out.status == Status::kOk ? 1 : 0);
   if (static_cast<int>(out.emitted.size()) != expected_length)
     return "emitted is not accepted " + std::string(out.status == Status::kOk ? "+ 1" : "+ 0");
-  if (out.status != Status::kOk && out.status_position != out.accepted_count)
-    return "the status is not that of the row behind the accepted tokens";
+  // The block rule reads every row before it keeps a token, so that any row may be the one.
+  const bool reads_all = value.rule == "block";
+  if (out.status != Status::kOk &&
+      (reads_all ? out.status_position < 0 || out.status_position > count || out.accepted_count > 0
+                 : out.status_position != out.accepted_count))
+    return reads_all ? "the status is of no row, or a token was accepted in spite of it"
+                     : "the status is not that of the row behind the accepted tokens";
   for (int i = 0; i < static_cast<int>(out.emitted.size()); ++i) {
     const reference::EmittedToken& each = out.emitted[i];
     const std::string which = "token " + std::to_string(i);
-    if (!is_token(batch, each.token)) return which + " is no token id";
+    if (!is_token(value.batch, each.token)) return which + " is no token id";
     if (i < out.accepted_count) {
       if (each.reason != Reason::kAccepted) return which + " is accepted by count, not by reason";
       if (each.token != request.proposal.tokens[i]) return which + " is not the drafted token";
@@ -48,7 +52,7 @@ std::optional<Complaint> judge(const Subject& subject, const Case& value) {
                      {}};
   for (std::size_t r = 0; r < count; ++r) {
     const Request& request = value.batch.requests[r];
-    const std::string what = fault(value.batch, request, outcome.requests[r]);
+    const std::string what = fault(value, request, outcome.requests[r]);
     if (what.empty()) continue;
     return Complaint{"request " + std::to_string(request.id) +
                          ": the accepted drafted tokens, then one more, or none with a status",

@@ -92,7 +92,9 @@ Property hostile_draft_rejects_all() {
       .claim = oracle::Claim::kSupportSafe,
       .smallest_visible_effect = "one coin, coin 0 included",
       .exemption =
-          [](const reference::VerifierTraits& traits) { return unless_rule(traits, {"chain"}); },
+          [](const reference::VerifierTraits& traits) {
+            return unless_rule(traits, {"chain", "with-replacement", "without-replacement"});
+          },
       .judge = judge,
       .course = course,
   });

@@ -75,7 +75,9 @@ Property identity_draft_accepts_all() {
       .smallest_visible_effect = "one coin, the largest included",
       .exemption = [](const reference::VerifierTraits& traits) -> std::string {
         for (RowKind kind : traits.draft_kinds)
-          if (kind == RowKind::kLogits) return unless_rule(traits, {"chain"});
+          if (kind == RowKind::kLogits)
+            return unless_rule(traits,
+                               {"chain", "block", "with-replacement", "without-replacement"});
         return "it takes no draft logits";
       },
       .judge = judge,

@@ -4,6 +4,7 @@
 
 #include "properties/verifier/properties.h"
 #include "properties/verifier/variants.h"
+#include "reference/verify/verifiers.h"
 
 namespace draftproof::properties::verifier {
 namespace {
@@ -94,7 +95,7 @@ Property kernel_equals_reference() {
       .exemption = [](const reference::VerifierTraits& traits) -> std::string {
         if (!traits.declares_masses) return "it does not promise the integer masses";
         if (!traits.takes_coins) return "it takes no coins";
-        return unless_rule(traits, {"chain", "greedy"});
+        return unless_rule(traits, reference::verify::rules());
       },
       .judge = judge,
       .course = course,

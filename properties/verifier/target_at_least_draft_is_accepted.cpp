@@ -73,7 +73,9 @@ Property target_at_least_draft_is_accepted() {
       .claim = oracle::Claim::kMarginalLossless,
       .smallest_visible_effect = "one coin, the largest included",
       .exemption =
-          [](const reference::VerifierTraits& traits) { return unless_rule(traits, {"chain"}); },
+          [](const reference::VerifierTraits& traits) {
+            return unless_rule(traits, {"chain", "with-replacement", "without-replacement"});
+          },
       .judge = judge,
       .course = course,
   });

@@ -4,14 +4,6 @@
 #include "reference/verify/rows.h"
 
 namespace draftproof::reference::verify {
-namespace {
-
-Status row_status(const Batch& batch, const Row& row) {
-  if (batch.target_kind == RowKind::kProbabilities) return from_probabilities(row).status;
-  return logit_status(row);
-}
-
-}  // namespace
 
 RequestOutcome greedy(const Batch& batch, const Request& request) {
   RequestOutcome outcome;
@@ -21,11 +13,10 @@ RequestOutcome greedy(const Batch& batch, const Request& request) {
     if (!draft_ended && !is_token(batch, draft_tokens[i]))
       return stopped(outcome, Status::kDraftTokenRange, i);
 
-    const Row& row = request.target_rows[i];
-    const Status status = row_status(batch, row);
+    const Status status = greedy_status(batch, request, i);
     if (status != Status::kOk) return stopped(outcome, status, i);
 
-    const auto best = static_cast<Token>(greedy_token(row));
+    const auto best = static_cast<Token>(greedy_token(request.target_rows[i]));
     if (draft_ended || draft_tokens[i] != best) {
       outcome.emitted.push_back({best, draft_ended ? Reason::kBonus : Reason::kRecovered});
       return outcome;

@@ -18,6 +18,12 @@ MassRow draft_law(const Batch& batch, const Request& request, std::size_t index)
   return shape(row, request.sampling, batch.preset);
 }
 
+Status greedy_status(const Batch& batch, const Request& request, std::size_t index) {
+  const Row& row = request.target_rows[index];
+  if (batch.target_kind == RowKind::kProbabilities) return from_probabilities(row).status;
+  return logit_status(row);
+}
+
 bool is_token(const Batch& batch, Token token) {
   return token >= 0 && static_cast<std::size_t>(token) < batch.vocab_size;
 }

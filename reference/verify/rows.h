@@ -17,6 +17,10 @@ MassRow target_law(const Batch& batch, const Request& request, std::size_t index
 /// mass on the token itself. Precondition: the token is in [0, vocab_size). May carry a status.
 MassRow draft_law(const Batch& batch, const Request& request, std::size_t index);
 
+/// What keeps target row `index` from being judged greedily: NaN, +inf, all -inf; of probabilities
+/// kBadProbability, kEmptyRow. Never kRange.
+Status greedy_status(const Batch& batch, const Request& request, std::size_t index);
+
 /// True when `token` is a token id of the batch; kPlaceholder is none.
 bool is_token(const Batch& batch, Token token);
 

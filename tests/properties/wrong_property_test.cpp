@@ -79,6 +79,24 @@ TEST(WrongVerifier, OfAnUnknownRuleFailsTheLawByItsSample) {
   EXPECT_EQ(kind_of("emitted_law_is_target_law", right), VerdictKind::kUpheld);
 }
 
+TEST(WrongVerifier, OfTheBlockRuleFailsFormAndLawToo) {
+  Altered keeps(each_outcome([](RequestOutcome& out, const Request& request) {
+                  if (out.status == Status::kOk || out.status_position == 0) return;
+                  out.accepted_count = 1;
+                  out.emitted = {{request.proposal.tokens[0], Reason::kAccepted}};
+                }),
+                "block");
+  EXPECT_EQ(kind_of("emitted_is_accepted_plus_one", keeps), kViolated);
+  Altered swaps(each_outcome([](RequestOutcome& out, const Request&) {
+                  if (out.status == Status::kOk) out.emitted.back().token = 0;
+                }),
+                "block");
+  EXPECT_EQ(kind_of("emitted_law_is_target_law", swaps), kViolated);
+  EXPECT_EQ(kind_of("kernel_equals_reference", swaps), kViolated);
+  Altered rejects(each_outcome(reject_everything), "block");
+  EXPECT_EQ(kind_of("identity_draft_accepts_all", rejects), kViolated);
+}
+
 TEST(WrongVerifier, ThatDiffersInOneLargeTokenFailsParity) {
   Altered wrong(each_outcome([](RequestOutcome& out, const Request&) {
     if (!out.emitted.empty() && out.emitted.back().token > 20) --out.emitted.back().token;

@@ -3,6 +3,7 @@
 // matter here.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -52,8 +53,10 @@ inline Altered::Change each_outcome(
 
 /// The verdict of a property on a verifier, smoke battery, seed 1.
 inline oracle::Verdict verdict_of(const std::string& id, reference::Verifier& verifier) {
-  const std::string rule = verifier.traits().rule == "greedy" ? "greedy" : "chain";
-  const auto twin = reference::verify::make_verifier(rule);
+  const auto& rules = reference::verify::rules();
+  const std::string& rule = verifier.traits().rule;
+  const bool is_known = std::find(rules.begin(), rules.end(), rule) != rules.end();
+  const auto twin = reference::verify::make_verifier(is_known ? rule : "chain");
   Settings settings;
   settings.battery = Battery::kSmoke;
   return property(id).check({&verifier, twin.get()}, settings);
