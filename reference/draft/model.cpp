@@ -45,24 +45,28 @@ class ModelDrafter final : public Drafter {
       const int shape_parent = tiny_.parents[node];
       const int parent = shape_parent < 0 ? -1 : number[shape_parent];
       if (parent == -2 || tree.depth(parent) >= begin.draft_count) continue;
-      number[node] = child(begin.context, tree, parent, chooser);
+      const bool is_last = std::find(tiny_.parents.begin() + static_cast<std::ptrdiff_t>(node) + 1,
+                                     tiny_.parents.end(), shape_parent) == tiny_.parents.end();
+      number[node] = child(begin.context, tree, parent, is_last, chooser);
     }
     return tree;
   }
 
  private:
-  /// Draws one more child of `parent`; -2 when there is none.
-  int child(const Context& base, law::DraftTree& tree, int parent, law::Chooser& chooser) const {
+  /// Draws one more child of `parent`, the last one of its shape or not; -2 when there is none.
+  int child(const Context& base, law::DraftTree& tree, int parent, bool is_last,
+            law::Chooser& chooser) const {
     Context context = base;
     for (Token token : tree.tokens_to(parent)) context.push_back(token);
     LawRow row = tiny_.draft->row(context);
     std::vector<Token> used;
     for (int sibling : tree.children(parent)) used.push_back(tree.nodes[sibling].token);
-    if (tiny_.siblings == SiblingDraw::kLargest) {
+    if (tiny_.siblings == SiblingDraw::kLargest ||
+        (tiny_.siblings == SiblingDraw::kLargestThenDrawn && !is_last)) {
       const Token token = ranked(row, used.size());
       return token == kPlaceholder ? -2 : add_child(tree, parent, token, {});
     }
-    if (tiny_.siblings == SiblingDraw::kWithoutReplacement) row = without(std::move(row), used);
+    if (tiny_.siblings != SiblingDraw::kIndependent) row = without(std::move(row), used);
     if (row.empty()) return -2;
     const Token token =
         chooser.draw(row, {tree.depth(parent), Purpose::kDraft, slot(tree, parent)});

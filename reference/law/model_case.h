@@ -18,6 +18,7 @@ enum class SiblingDraw : std::uint8_t {
   kWithoutReplacement,  ///< each from the row restricted to tokens not drawn yet, renormalised,
                         ///< which is also what is reported; fewer when the support is used up
   kLargest,             ///< the row's largest, lower ids first among equals; reported one-hot
+  kLargestThenDrawn,    ///< all but the last as kLargest, the last as kWithoutReplacement
 };
 
 struct ModelCase {
