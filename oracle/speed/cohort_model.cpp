@@ -163,16 +163,15 @@ double CostLine::cost(double at) const {
   DRAFTPROOF_CHECK(!points_.empty());
   const auto behind = points_.lower_bound(at);
   if (behind != points_.end() && behind->first == at) return behind->second.value();
+  if (behind == points_.begin()) return behind->second.value();
   if (points_.size() == 1) return points_.begin()->second.value();
   const bool is_past = behind == points_.end();
-  auto right = is_past ? std::prev(points_.end()) : behind;
-  if (right == points_.begin()) ++right;
+  const auto right = is_past ? std::prev(points_.end()) : behind;
   const auto left = std::prev(right);
-  double slope = (right->second.value() - left->second.value()) / (right->first - left->first);
-  if (is_past) slope = std::max(0.0, slope);
-  const double from = is_past ? right->first : left->first;
-  const double base = is_past ? right->second.value() : left->second.value();
-  return std::max(0.0, base + slope * (at - from));
+  const double slope =
+      (right->second.value() - left->second.value()) / (right->first - left->first);
+  if (is_past) return right->second.value() + std::max(0.0, slope) * (at - right->first);
+  return left->second.value() + slope * (at - left->first);
 }
 
 std::optional<Prediction> CohortModel::predict(std::int64_t length) const {

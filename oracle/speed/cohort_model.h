@@ -18,13 +18,14 @@ namespace draftproof::oracle::speed {
 enum class CostKind { kMeasured, kInterpolated, kExtrapolated };
 std::string_view to_string(CostKind kind);
 
-/// Measured points joined by lines; continued behind the last one, never falling there.
+/// Measured points joined by lines; continued behind the last one, never falling there; before the
+/// first one its own cost, because a step that reads all weights has a floor.
 class CostLine {
  public:
   /// Points with the same argument are averaged.
   void add(double at, double cost);
   bool empty() const { return points_.empty(); }
-  /// Precondition: not empty. Before the first point the first line goes on, never below 0.
+  /// Precondition: not empty.
   double cost(double at) const;
   CostKind kind(double at) const;
 

@@ -12,6 +12,7 @@
 
 #include "reference/error.h"
 #include "tools/draftproof/commands/commands.h"
+#include "tools/draftproof/speed_settings.h"
 #include "tools/draftproof/version.h"
 
 namespace draftproof::tools {
@@ -38,6 +39,7 @@ struct Typed {
   ReplaySettings replay;
   InspectSettings inspect;
   ListSettings list;
+  SpeedSettings speed;
 };
 
 OutputSettings settings_of(const OutputTexts& texts, const Streams& streams) {
@@ -211,6 +213,7 @@ ExitCode dispatch(const CLI::App& app, Typed& typed, const std::vector<std::stri
     typed.inspect.output = output;
     return inspect(typed.inspect, streams);
   }
+  if (app.got_subcommand("speed")) return speed_command(typed.speed, streams);
   if (app.got_subcommand("list")) {
     typed.list.output = output;
     return list(typed.list, streams);
@@ -237,6 +240,7 @@ int parse_and_run(const std::vector<std::string>& arguments, const Streams& stre
   add_small_commands(app, typed);
   add_check(app, typed);
   add_law(app, typed);
+  add_speed(app, typed.speed);
   for (CLI::App* command : app.get_subcommands({})) command->footer(exit_code_table());
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));

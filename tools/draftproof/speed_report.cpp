@@ -28,7 +28,10 @@ std::optional<CommittedThreeWays> committed_of(const speed::Cohort& cohort,
   ways.constant_rate = speed::conditional_acceptance_of(ways.draft_acceptance, length);
   ways.closed_form = speed::expected_committed(ways.constant_rate, length);
   ways.products = speed::expected_committed(model.rates, model.longest);
-  ways.counted = model.committed;
+  double committed = 0;
+  for (const auto* each : cohort.speculative)
+    if (each->drafted > 0) committed += static_cast<double>(each->emitted + each->cut);
+  ways.counted = committed / model.drafting_calls;
   return ways;
 }
 

@@ -1,10 +1,13 @@
-// Settings of `draftproof speed`, and the options that fill them.
+// Settings of `draftproof speed`, the options that fill them, and the command itself.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "tools/draftproof/exit_code.h"
+#include "tools/draftproof/settings.h"
 
 namespace CLI {
 class App;
@@ -28,5 +31,9 @@ struct SpeedSettings {
 
 /// Adds the subcommand `speed`. `settings` must outlive the parser.
 void add_speed(CLI::App& app, SpeedSettings& settings);
+
+/// Judges a trace; or prints the worked examples, or the runs of a matrix. Exit 1 when a trace
+/// contradicts itself. Throws Error for what the user named wrongly.
+ExitCode speed_command(const SpeedSettings& settings, const Streams& streams);
 
 }  // namespace draftproof::tools
