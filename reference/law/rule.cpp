@@ -21,7 +21,19 @@ Emission emission_of(const DraftTree& draft, const Decision& decision) {
 
 const std::vector<LawRule>& law_rules() {
   static const std::vector<LawRule> list = [] {
-    std::vector<LawRule> all = {rules::chain_rule(), rules::greedy_rule()};
+    std::vector<LawRule> all;
+    for (const auto rule : {rules::chain_rule,
+                            rules::greedy_rule,
+                            rules::target_only_rule,
+                            rules::tree_greedy_rule,
+                            rules::with_replacement_rule,
+                            rules::without_replacement_rule,
+                            rules::k_seq_rule,
+                            rules::greedy_multi_draft_rule,
+                            rules::traversal_rule,
+                            rules::lookahead_rule,
+                            rules::medusa_typical_rule})
+      all.push_back(rule());
     return all;
   }();
   return list;

@@ -9,4 +9,14 @@ namespace draftproof::reference::law::rules {
 LawRule chain_rule();
 LawRule greedy_rule();
 
+LawRule tree_greedy_rule();
+LawRule target_only_rule();
+LawRule with_replacement_rule();
+LawRule without_replacement_rule();
+LawRule k_seq_rule();
+LawRule greedy_multi_draft_rule();
+LawRule traversal_rule();
+LawRule lookahead_rule();
+LawRule medusa_typical_rule();
+
 }  // namespace draftproof::reference::law::rules

@@ -1,4 +1,4 @@
-// Typical acceptance: the threshold of Medusa (Cai et al., ICML 2024, section 3.3.1), decided
+// Typical acceptance: the threshold of Medusa (Cai et al., ICML 2024, section 2.3.1), decided
 // exactly although it is irrational.
 #pragma once
 
