@@ -1,6 +1,8 @@
 // The list of rules, and what they have in common.
 #include "reference/law/rule.h"
 
+#include <algorithm>
+
 #include "reference/error.h"
 #include "reference/law/rules/rules.h"
 
@@ -24,6 +26,22 @@ const std::vector<LawRule>& law_rules() {
     std::vector<LawRule> all;
     for (const auto rule : {rules::chain_rule,
                             rules::greedy_rule,
+                            rules::block_rule,
+                            rules::match_rule,
+                            rules::shared_noise_rule,
+                            rules::hierarchical_rule,
+                            rules::typical_sampled_rule,
+                            rules::relaxed_rule,
+                            rules::thresholds_rule,
+                            rules::synthetic_rule,
+                            rules::judge_rule,
+                            rules::entropy_relaxed_rule,
+                            rules::fly_rule,
+                            rules::ensemble_rule,
+                            rules::cascade_rule,
+                            rules::at_least_draft_rule,
+                            rules::always_accept_rule,
+                            rules::temperature_mismatch_rule,
                             rules::target_only_rule,
                             rules::tree_greedy_rule,
                             rules::with_replacement_rule,
@@ -34,6 +52,8 @@ const std::vector<LawRule>& law_rules() {
                             rules::lookahead_rule,
                             rules::medusa_typical_rule})
       all.push_back(rule());
+    std::stable_partition(all.begin(), all.end(),
+                          [](const LawRule& rule) { return rule.kind == RuleKind::kLossless; });
     return all;
   }();
   return list;

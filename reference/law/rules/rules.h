@@ -9,6 +9,23 @@ namespace draftproof::reference::law::rules {
 LawRule chain_rule();
 LawRule greedy_rule();
 
+LawRule block_rule();
+LawRule match_rule();
+LawRule shared_noise_rule();
+LawRule hierarchical_rule();
+LawRule typical_sampled_rule();
+LawRule relaxed_rule();
+LawRule thresholds_rule();
+LawRule synthetic_rule();
+LawRule judge_rule();
+LawRule entropy_relaxed_rule();
+LawRule fly_rule();
+LawRule ensemble_rule();
+LawRule cascade_rule();
+LawRule at_least_draft_rule();
+LawRule always_accept_rule();
+LawRule temperature_mismatch_rule();
+
 LawRule tree_greedy_rule();
 LawRule target_only_rule();
 LawRule with_replacement_rule();

@@ -1,0 +1,130 @@
+// SGLang's target-only tree sampling with its two thresholds (speculative_sampling.cuh,
+// tree_speculative_sampling_target_only, snapshot 2026-07-20): one coin a level is compared with
+// the running sum of the siblings' target probabilities over threshold_acc, a child of probability
+// at least threshold_single is kept whatever the coin says, and when no child is kept the token is
+// drawn from the target without the children. What the draft was drawn from is never read. With
+// both thresholds 1, the engine's defaults, this is sampling from the target and matching.
+#include <algorithm>
+
+#include "reference/error.h"
+#include "reference/law/rules/rules.h"
+#include "reference/law/rules/token_wise.h"
+
+namespace draftproof::reference::law::rules {
+namespace {
+
+constexpr auto kSingle = "single";
+constexpr auto kAccumulated = "acc";
+
+Decision thresholds(const Verification& step, Chooser& chooser, const Exact& single,
+                    const Exact& accumulated) {
+  Decision decision;
+  for (int node = -1;;) {
+    const LawRow& target = step.behind(node);
+    const int depth = step.draft.depth(node);
+    LawRow rest = target;
+    Exact sum = 0;
+    int next = -1;
+    for (int child : step.draft.children(node)) {
+      const Token token = step.draft.nodes[child].token;
+      sum += target[token];
+      rest[token] = 0;
+      if (chooser.accept(std::min(Exact(1), Exact(sum / accumulated)),
+                         {depth, Purpose::kTreeLevel}) ||
+          target[token] >= single) {
+        next = child;
+        break;
+      }
+    }
+    if (next < 0) {
+      const bool is_leaf = step.draft.children(node).empty();
+      decision.last = chooser.draw(normalised(rest).probabilities(),
+                                   {depth, is_leaf ? Purpose::kBonus : Purpose::kRecovered});
+      return decision;
+    }
+    decision.accepted.push_back(next);
+    node = next;
+  }
+}
+
+/// What the chain keeps of a token: all from threshold_single on, else target(x) / threshold_acc.
+Exact kept(const Drafted& x, const Exact& single, const Exact& accumulated) {
+  if (x.target_mass() >= single || x.target_mass() >= accumulated) return x.draft_mass();
+  return x.draft_mass() * x.target_mass() / accumulated;
+}
+
+/// Expected emissions behind `context` of a tree of largest children: the cell of child c in the
+/// level's coin is [S_before / acc, S / acc), cut at 1; the first child of at least `single` takes
+/// what is left.
+Exact expected_of_tree(const ModelCase& tiny, Context& context, int node, const Exact& single,
+                       const Exact& accumulated) {
+  const LawRow& target = tiny.target->row(context);
+  const LawRow& draft = tiny.draft->row(context);
+  std::vector<Token> order;
+  for (Token v = 0; v < tiny.vocab_size(); ++v) order.push_back(v);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](Token a, Token b) { return draft[a] > draft[b]; });
+  Exact sum = 1;
+  Exact before = 0;
+  Exact below = 0;
+  std::size_t rank = 0;
+  for (int child = 0; child < tiny.draft_count() && below < 1; ++child) {
+    if (tiny.parents[child] != node || rank == order.size()) continue;
+    const Token token = order[rank++];
+    before += target[token];
+    Exact reach =
+        target[token] >= single ? Exact(1) : std::min(Exact(1), Exact(before / accumulated));
+    context.push_back(token);
+    if (reach > below)
+      sum += (reach - below) * expected_of_tree(tiny, context, child, single, accumulated);
+    context.pop_back();
+    below = std::max(below, reach);
+  }
+  return sum;
+}
+
+}  // namespace
+
+LawRule thresholds_rule() {
+  LawRule rule;
+  rule.name = "thresholds";
+  rule.citation = "SGLang tree_speculative_sampling_target_only (snapshot 2026-07-20)";
+  rule.acceptance =
+      "first child with coin < (sum of siblings' target so far) / acc, or target(x) >= single";
+  rule.recovered = "target without the children, normalised";
+  rule.bonus = "target";
+  rule.conditions =
+      "distinct siblings; exact iff both thresholds are 1, the engine's default; lossy";
+  rule.kind = RuleKind::kLossy;
+  rule.shape = TakenShape::kTree;
+  rule.siblings = {SiblingDraw::kLargest, SiblingDraw::kWithoutReplacement};
+  rule.options = {{kSingle, 1, Exact(1, 1000), 1, "kept from this probability on; engine: 1"},
+                  {kAccumulated, Exact(9, 10), Exact(1, 1000), 1, "divides the sum; engine: 1"}};
+  rule.provenance = {"K/V of branches not taken",
+                     "SGLang --speculative-accept-threshold-single, -acc (2026-07)",
+                     "",
+                     "1 + sum over nodes of the cells of their paths",
+                     "SGLang (2026-07)",
+                     "SGLang (2026-07)"};
+  rule.make = [](const OptionValues& options) -> RuleFunction {
+    return [single = options.at(kSingle), accumulated = options.at(kAccumulated)](
+               const Verification& step, Chooser& chooser) {
+      return thresholds(step, chooser, single, accumulated);
+    };
+  };
+  rule.expected_emitted = [](const ModelCase& tiny, const OptionValues& options) {
+    const Exact& single = options.at(kSingle);
+    const Exact& accumulated = options.at(kAccumulated);
+    if (tiny.siblings == SiblingDraw::kLargest) {
+      Context context;
+      return expected_of_tree(tiny, context, -1, single, accumulated);
+    }
+    if (tiny.parents != chain_parents(tiny.draft_count()))
+      throw Error(ErrorKind::kInput,
+                  "the closed form is for chains and for trees of largest children; take one");
+    return expected_of_walk(tiny, [&](const Drafted& x) { return kept(x, single, accumulated); });
+  };
+  return rule;
+}
+
+}  // namespace draftproof::reference::law::rules
