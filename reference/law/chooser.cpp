@@ -1,5 +1,6 @@
 // The enumerator: re-runs a program from the start for every branch, first answers first. Nothing
-// of the program's state is saved, so that rules and drafters are plain straight-line code.
+// of the program's state is saved, so that rules and drafters are plain straight-line code. What
+// the questions of the current path have told is kept between runs, as a run repeats it.
 #include "reference/law/chooser.h"
 
 #include <algorithm>
@@ -12,35 +13,44 @@ namespace {
 class Branches final : public Chooser {
  public:
   Branches(const RevealedCoins& before, const AddressOf& address_of)
-      : before_(before), address_of_(address_of), coins_(before) {}
+      : address_of_(address_of), coins_(before) {}
 
   bool accept(const Exact& probability, const CoinUse& use) override {
+    const CoinAddress address = address_of_(use);
+    if (asked_ < path_.size()) {
+      const Question& question = repeated(address);
+      DRAFTPROOF_CHECK(question.cuts.size() == 3 && question.cuts[1] == probability,
+                       "the program asked something else than before");
+      return question.answer == 0;
+    }
     DRAFTPROOF_CHECK(probability >= 0 && probability <= 1, "acceptance outside [0, 1]");
-    cuts_ = {0, probability, 1};
-    return answer(use) == 0;
+    return answer({Exact(0), probability, Exact(1)}, address) == 0;
   }
 
   Token draw(const LawRow& row, const CoinUse& use) override {
-    cuts_ = {0};
+    const CoinAddress address = address_of_(use);
+    if (asked_ < path_.size()) {
+      const Question& question = repeated(address);
+      DRAFTPROOF_CHECK(question.row == row, "the program asked something else than before");
+      return static_cast<Token>(question.answer);
+    }
+    std::vector<Exact> cuts = {0};
     for (const Exact& probability : row) {
       DRAFTPROOF_CHECK(probability >= 0, "a negative probability");
-      cuts_.push_back(cuts_.back() + probability);
+      cuts.push_back(cuts.back() + probability);
     }
-    DRAFTPROOF_CHECK(cuts_.back() == 1,
-                     "a draw from a row that sums to " + to_string(cuts_.back()));
-    return static_cast<Token>(answer(use));
+    DRAFTPROOF_CHECK(cuts.back() == 1, "a draw from a row that sums to " + to_string(cuts.back()));
+    const std::size_t token = answer(std::move(cuts), address);
+    path_.back().row = row;
+    return static_cast<Token>(token);
   }
 
-  void restart() {
-    asked_ = 0;
-    coins_ = before_;
-  }
+  void restart() { asked_ = 0; }
 
+  /// Of the branch that was just run.
   Exact probability() const {
     DRAFTPROOF_CHECK(asked_ == path_.size(), "the program asked less than on the run before");
-    Exact product = 1;
-    for (const Question& question : path_) product *= question.odds;
-    return product;
+    return path_.empty() ? Exact(1) : path_.back().reach;
   }
 
   const RevealedCoins& coins() const { return coins_; }
@@ -48,8 +58,13 @@ class Branches final : public Chooser {
   /// Moves to the next branch; false when there is none.
   bool advance() {
     while (!path_.empty()) {
-      Question& last = path_.back();
-      if (last.find(last.answer + 1)) return true;
+      if (settle(path_.back(), path_.back().answer + 1)) return true;
+      const Question& last = path_.back();
+      if (last.is_new) {
+        coins_.erase(last.address);
+      } else {
+        coins_[last.address] = last.known;
+      }
       path_.pop_back();
     }
     return false;
@@ -57,47 +72,53 @@ class Branches final : public Chooser {
 
  private:
   struct Question {
-    std::vector<Exact> cuts;  // answers are the cells between them
     CoinAddress address;
-    Interval known;
+    std::vector<Exact> cuts;  // answers are the cells between them
+    LawRow row;               // what was drawn from
+    Interval known;           // of the coin, before this question
+    bool is_new = true;       // nobody asked about the coin before
     std::size_t answer = 0;
-    Interval then;
-    Exact odds;
-
-    /// Settles on the first answer from `first` on that the coin can still give.
-    bool find(std::size_t first) {
-      for (answer = first; answer + 1 < cuts.size(); ++answer) {
-        then = {std::max(known.low, cuts[answer]), std::min(known.high, cuts[answer + 1])};
-        if (then.low < then.high) {
-          odds = (then.high - then.low) / (known.high - known.low);
-          return true;
-        }
-      }
-      return false;
-    }
+    Exact reach;  // probability of the answers up to this one
   };
 
-  std::size_t answer(const CoinUse& use) {
-    const CoinAddress address = address_of_(use);
-    if (asked_ == path_.size()) {
-      Question question{std::move(cuts_), address, {}, 0, {}, 0};
-      if (const auto known = coins_.find(address); known != coins_.end())
-        question.known = known->second;
-      DRAFTPROOF_CHECK(question.find(0), "a question without a possible answer");
-      path_.push_back(std::move(question));
-    } else {
-      DRAFTPROOF_CHECK(path_[asked_].address == address && path_[asked_].cuts == cuts_,
-                       "the program asked something else than before");
-    }
+  const Question& repeated(const CoinAddress& address) {
     const Question& question = path_[asked_++];
-    coins_[address] = question.then;
-    return question.answer;
+    DRAFTPROOF_CHECK(question.address == address, "the program asked something else than before");
+    return question;
   }
 
-  const RevealedCoins& before_;
+  std::size_t answer(std::vector<Exact> cuts, const CoinAddress& address) {
+    Question question;
+    question.address = address;
+    question.cuts = std::move(cuts);
+    if (const auto known = coins_.find(address); known != coins_.end()) {
+      question.known = known->second;
+      question.is_new = false;
+    }
+    path_.push_back(std::move(question));
+    ++asked_;
+    DRAFTPROOF_CHECK(settle(path_.back(), 0), "a question without a possible answer");
+    return path_.back().answer;
+  }
+
+  /// Gives `last`, the last of the path, the first answer from `first` on that its coin can give.
+  bool settle(Question& last, std::size_t first) {
+    for (std::size_t cell = first; cell + 1 < last.cuts.size(); ++cell) {
+      const Exact& low = std::max(last.known.low, last.cuts[cell]);
+      const Exact& high = std::min(last.known.high, last.cuts[cell + 1]);
+      if (!(low < high)) continue;
+      last.answer = cell;
+      last.reach = high - low;
+      if (!last.is_new) last.reach /= last.known.high - last.known.low;
+      if (path_.size() > 1) last.reach *= path_[path_.size() - 2].reach;
+      coins_[last.address] = {low, high};
+      return true;
+    }
+    return false;
+  }
+
   const AddressOf& address_of_;
   RevealedCoins coins_;
-  std::vector<Exact> cuts_;
   std::vector<Question> path_;
   std::size_t asked_ = 0;
 };

@@ -57,9 +57,14 @@ std::vector<CoinScheme> all_schemes() {
       offset_keyed(),
       {"request-shared", "fresh in every iteration, but the same for all requests of a batch",
        [](const CoinUse& use, const CoinPlace& place) {
-         return fresh(use, {0, place.base});
+         return fresh(use, {0, place.batch_base});
        },
-       [](const CoinAddress& address, std::uint32_t base) { return address.iteration > base; }},
+       never},
+      {"row-keyed", "keyed by position and by the request's row in the batch, not by the request",
+       [](const CoinUse& use, const CoinPlace& place) {
+         return by_position(use, {place.row, place.base});
+       },
+       recurs_by_position},
       {"one-coin", "fresh, but one accept coin serves all positions of an iteration",
        [](const CoinUse& use, const CoinPlace& place) {
          CoinUse first = use;

@@ -13,10 +13,12 @@
 
 namespace draftproof::reference::law {
 
-/// Where an iteration stands: its request, and the number of tokens before its first drafted one.
+/// Where an iteration of a request stands.
 struct CoinPlace {
   std::uint32_t request = 0;
-  std::uint32_t base = 0;
+  std::uint32_t base = 0;        ///< tokens before the first drafted one, prompt included
+  std::uint32_t row = 0;         ///< the request's number among those that still run
+  std::uint32_t batch_base = 0;  ///< tokens that all requests have emitted together
 };
 
 struct CoinScheme {
@@ -32,7 +34,9 @@ struct CoinScheme {
 /// and slot, whatever the iteration. "accept-keyed": only accept coins by position, the others
 /// fresh. "draft-keyed": only the draft's noise by position. "offset-keyed": accept coins by their
 /// offset in the iteration, the same in every iteration. "request-shared": fresh, but all requests
-/// read the same coins. "one-coin": fresh, but all accept coins of an iteration are one.
+/// of an iteration read the same coins. "row-keyed": by position, and by the row of the batch
+/// instead of the request, which changes when another request ends. "one-coin": fresh, but all
+/// accept coins of an iteration are one.
 const std::vector<CoinScheme>& coin_schemes();
 /// Throws Error(kInput) that lists the known schemes.
 const CoinScheme& coin_scheme(std::string_view name);

@@ -1,42 +1,18 @@
-// Decodings: the laws of whole runs, state by state. A state is everything that a later iteration
-// can depend on: the contexts, the memories, and what is known of coins that may be asked about
-// again. States are finished in the order of how much they have emitted, which every iteration
-// increases, so equal states meet before they are continued.
+// Decodings: the laws of whole runs, state by state. States are finished in the order of how much
+// they have emitted, which every iteration increases, so equal states meet before they are
+// continued.
 #include "reference/law/decoding.h"
 
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <tuple>
 
 #include "reference/draft/model.h"
 #include "reference/error.h"
+#include "reference/law/iteration.h"
 
 namespace draftproof::reference::law {
 namespace {
-
-/// One request in the middle of its decoding.
-struct Progress {
-  std::vector<Token> tokens;        // emitted behind the prompt, cut at the request's end
-  std::vector<int> emitted_counts;  // only where histories are asked for
-  bool is_over = false;
-  Memory drafter;
-  Memory scorer;
-
-  auto key() const { return std::tie(tokens, emitted_counts, is_over, drafter, scorer); }
-  friend bool operator<(const Progress& a, const Progress& b) { return a.key() < b.key(); }
-};
-
-struct State {
-  std::vector<Progress> requests;
-  Memory shared;
-  RevealedCoins coins;
-
-  auto key() const { return std::tie(requests, shared, coins); }
-  friend bool operator<(const State& a, const State& b) { return a.key() < b.key(); }
-};
-
-using States = std::map<State, Exact>;
 
 /// What a walk goes by.
 struct Walk {
@@ -45,54 +21,34 @@ struct Walk {
   std::optional<int> iteration_count;  // iterations after which nothing is asked for
   WalkCost& cost;
 
-  bool is_over(const Progress& request) const {
-    if (request.is_over) return true;
-    if (horizon && request.tokens.size() >= static_cast<std::size_t>(*horizon)) return true;
-    return iteration_count &&
-           request.emitted_counts.size() >= static_cast<std::size_t>(*iteration_count);
+  bool is_long_enough(const Progress& request) const {
+    return (horizon && request.tokens.size() >= static_cast<std::size_t>(*horizon)) ||
+           (iteration_count &&
+            request.emitted_counts.size() >= static_cast<std::size_t>(*iteration_count));
   }
+  /// For the advice of a refusal: at least one token an iteration.
+  int tokens_walked() const { return horizon ? *horizon : iteration_count.value_or(1); }
 };
 
-Context behind(const Context& prompt, const std::vector<Token>& tokens) {
-  Context context = prompt;
-  context.insert(context.end(), tokens.begin(), tokens.end());
-  return context;
+bool is_over(const State& state) {
+  return std::all_of(state.requests.begin(), state.requests.end(),
+                     [](const Progress& request) { return request.is_over; });
 }
 
-int draft_count_of(const Decoding& decoding, const Progress& request) {
-  if (!decoding.limits.token_count_max) return decoding.draft_count;
-  // The iteration emits one token more than it accepts.
-  const int remaining =
-      *decoding.limits.token_count_max - static_cast<int>(request.tokens.size()) - 1;
-  return std::clamp(remaining, 0, decoding.draft_count);
-}
-
-/// One iteration of one request.
-void advance(const Walk& walk, int index, Progress& request, Memory& shared, Chooser& chooser) {
-  const Decoding& decoding = walk.batch[index];
-  const Context before = behind(decoding.prompt, request.tokens);
-  const DraftTree draft = decoding.drafter->draft(
-      {before, draft_count_of(decoding, request), index}, request.drafter, shared, chooser);
-  const std::vector<LawRow> target = decoding.scorer->rows(before, draft, request.scorer);
-  DRAFTPROOF_CHECK(target.size() == draft.nodes.size() + 1, "a row behind every node is due");
-  const Decision decision = decoding.rule({draft, target}, chooser);
-  const Emission emission = emission_of(draft, decision);
-  DRAFTPROOF_CHECK(!emission.tokens.empty(), "an iteration that emits nothing never ends");
-
-  std::vector<Token> all = request.tokens;
-  all.insert(all.end(), emission.tokens.begin(), emission.tokens.end());
-  const Context after = behind(decoding.prompt, all);
-  const StepEnd end{before, draft, decision, after, index};
-  decoding.drafter->commit(end, request.drafter, shared);
-  decoding.scorer->commit(end, request.scorer);
-
-  const Limits::Cut cut = decoding.limits.cut(all);
-  request.is_over = cut.is_end;
-  all.resize(cut.count);
-  if (walk.horizon) all.resize(std::min(all.size(), static_cast<std::size_t>(*walk.horizon)));
-  request.tokens = std::move(all);
-  if (walk.iteration_count)
-    request.emitted_counts.push_back(static_cast<int>(emission.tokens.size()));
+/// Cuts what lies behind the request's end, and ends requests that are long enough.
+void end_requests(const Walk& walk, const std::vector<Emission>& emissions, State& state) {
+  for (std::size_t i = 0; i < state.requests.size(); ++i) {
+    Progress& request = state.requests[i];
+    if (request.is_over) continue;
+    const Limits::Cut cut = walk.batch[i].limits.cut(request.tokens);
+    request.tokens.resize(cut.count);
+    if (walk.horizon)
+      request.tokens.resize(
+          std::min(request.tokens.size(), static_cast<std::size_t>(*walk.horizon)));
+    if (walk.iteration_count)
+      request.emitted_counts.push_back(static_cast<int>(emissions[i].tokens.size()));
+    request.is_over = cut.is_end || walk.is_long_enough(request);
+  }
 }
 
 /// What can no longer matter is forgotten, so that states that differ only in it are one.
@@ -100,19 +56,19 @@ void forget(const Walk& walk, State& state) {
   std::uint32_t base = ~std::uint32_t{0};
   for (std::size_t i = 0; i < state.requests.size(); ++i) {
     Progress& request = state.requests[i];
-    if (walk.is_over(request)) {
+    if (request.is_over) {
       request.drafter.clear();
       request.scorer.clear();
-      continue;
+    } else {
+      base = std::min(
+          base, static_cast<std::uint32_t>(walk.batch[i].prompt.size() + request.tokens.size()));
     }
-    base = std::min(
-        base, static_cast<std::uint32_t>(walk.batch[i].prompt.size() + request.tokens.size()));
   }
-  const bool is_over = base == ~std::uint32_t{0};
-  if (is_over) state.shared.clear();
+  const bool is_last = is_over(state);
+  if (is_last) state.shared.clear();
   const CoinScheme& scheme = walk.batch.front().coins;
   std::erase_if(state.coins,
-                [&](const auto& coin) { return is_over || !scheme.may_recur(coin.first, base); });
+                [&](const auto& coin) { return is_last || !scheme.may_recur(coin.first, base); });
 }
 
 std::size_t emitted(const State& state) {
@@ -121,61 +77,34 @@ std::size_t emitted(const State& state) {
   return count;
 }
 
-/// One iteration of every request that is not over.
-void advance_all(const Walk& walk, const State& state, const Exact& reach,
-                 const std::function<void(State, const Exact&)>& reached) {
-  State next;
-  CoinPlace place;
-  const AddressOf address_of = [&](const CoinUse& use) {
-    return walk.batch.front().coins.address(use, place);
-  };
-  const auto run = [&](Chooser& chooser) {
-    next = {state.requests, state.shared, {}};
-    for (std::size_t i = 0; i < next.requests.size(); ++i) {
-      Progress& request = next.requests[i];
-      if (walk.is_over(request)) continue;
-      place = {static_cast<std::uint32_t>(i),
-               static_cast<std::uint32_t>(walk.batch[i].prompt.size() + request.tokens.size())};
-      advance(walk, static_cast<int>(i), request, next.shared, chooser);
-    }
-  };
-  for_each_branch(state.coins, address_of, run,
-                  [&](const Exact& probability, const RevealedCoins& coins) {
-                    if (++walk.cost.branches > walk.cost.branches_max)
-                      throw Error(ErrorKind::kInput,
-                                  "more than " + std::to_string(walk.cost.branches_max) +
-                                      " branches; take a smaller vocabulary, a shorter draft or "
-                                      "fewer tokens");
-                    next.coins = coins;
-                    forget(walk, next);
-                    reached(next, reach * probability);
-                  });
+/// The states that one iteration leads to, with their probabilities. Merged here first, where
+/// numbers are short.
+States states_after(const Walk& walk, const State& state) {
+  States reached;
+  for_each_iteration(walk.batch, state, walk.tokens_walked(), walk.cost,
+                     [&](const IterationBranch& branch) {
+                       State next = branch.next;
+                       end_requests(walk, branch.emissions, next);
+                       forget(walk, next);
+                       reached[std::move(next)] += branch.probability;
+                     });
+  return reached;
 }
 
 /// Every state in which all requests are over.
 States finished_states(const Walk& walk) {
-  State start;
-  for (const Decoding& decoding : walk.batch) {
-    Progress request;
-    request.drafter = decoding.drafter->initial(decoding.prompt);
-    request.scorer = decoding.scorer->initial(decoding.prompt);
-    start.requests.push_back(std::move(request));
-  }
   States finished;
   std::map<std::size_t, States> open;  // by tokens emitted
-  const auto file = [&](State state, const Exact& reach) {
-    const bool is_over =
-        std::all_of(state.requests.begin(), state.requests.end(),
-                    [&](const Progress& request) { return walk.is_over(request); });
-    States& states = is_over ? finished : open[emitted(state)];
-    states[std::move(state)] += reach;
-  };
-  file(start, Exact(1));
+  State start = initial_state(walk.batch);
+  for (Progress& request : start.requests) request.is_over = walk.is_long_enough(request);
+  (is_over(start) ? finished : open[0])[start] = 1;
   while (!open.empty()) {
     const States states = std::move(open.begin()->second);
     open.erase(open.begin());
     walk.cost.states += states.size();
-    for (const auto& [state, reach] : states) advance_all(walk, state, reach, file);
+    for (const auto& [state, reach] : states)
+      for (const auto& [next, probability] : states_after(walk, state))
+        (is_over(next) ? finished : open[emitted(next)])[next] += reach * probability;
   }
   return finished;
 }
@@ -209,24 +138,11 @@ Decoding decoding_of(const ModelCase& tiny, RuleFunction rule) {
 EmissionLaw emission_law(const Decoding& decoding, WalkCost* cost) {
   WalkCost own;
   WalkCost& count = cost ? *cost : own;
-  const CoinPlace place{0, static_cast<std::uint32_t>(decoding.prompt.size())};
-  Emission emission;
+  const std::vector<Decoding> batch = {decoding};
   EmissionLaw law;
-  for_each_branch(
-      {}, [&](const CoinUse& use) { return decoding.coins.address(use, place); },
-      [&](Chooser& chooser) {
-        Memory drafter = decoding.drafter->initial(decoding.prompt);
-        Memory shared;
-        const DraftTree draft = decoding.drafter->draft(
-            {decoding.prompt, draft_count_of(decoding, {}), 0}, drafter, shared, chooser);
-        const std::vector<LawRow> target = decoding.scorer->rows(
-            decoding.prompt, draft, decoding.scorer->initial(decoding.prompt));
-        emission = emission_of(draft, decoding.rule({draft, target}, chooser));
-      },
-      [&](const Exact& probability, const RevealedCoins&) {
-        ++count.branches;
-        law[emission] += probability;
-      });
+  for_each_iteration(batch, initial_state(batch), 1, count, [&](const IterationBranch& branch) {
+    law[branch.emissions.front()] += branch.probability;
+  });
   ++count.states;
   return law;
 }
@@ -278,17 +194,44 @@ HistoryLaw history_law(const Decoding& decoding, int iteration_count, WalkCost* 
 
 std::vector<std::optional<Exact>> expected_by_iteration(const Decoding& decoding,
                                                         int iteration_count, WalkCost* cost) {
-  std::vector<Exact> emitted(static_cast<std::size_t>(iteration_count));
-  std::vector<Exact> reached(static_cast<std::size_t>(iteration_count));
-  for (const auto& [history, probability] : history_law(decoding, iteration_count, cost)) {
-    for (std::size_t k = 0; k < history.emitted_counts.size(); ++k) {
-      reached[k] += probability;
-      emitted[k] += probability * history.emitted_counts[k];
+  return expected_of_batch({decoding}, iteration_count, cost).front();
+}
+
+std::vector<std::vector<std::optional<Exact>>> expected_of_batch(const std::vector<Decoding>& batch,
+                                                                 int iteration_count,
+                                                                 WalkCost* cost) {
+  WalkCost own;
+  const Walk walk{batch, std::nullopt, std::nullopt, cost ? *cost : own};
+  std::vector<std::vector<std::optional<Exact>>> expected(batch.size());
+  States states = {{initial_state(batch), Exact(1)}};
+  for (int k = 1; k <= iteration_count; ++k) {
+    std::vector<Exact> took_place(batch.size());
+    std::vector<Exact> count(batch.size());
+    States later;
+    for (const auto& [state, reach] : states) {
+      for (std::size_t i = 0; i < batch.size(); ++i)
+        if (!state.requests[i].is_over) took_place[i] += reach;
+      States reached;
+      const auto file = [&, &reach = reach](const IterationBranch& branch) {
+        for (std::size_t i = 0; i < batch.size(); ++i)
+          count[i] +=
+              reach * branch.probability * static_cast<int>(branch.emissions[i].tokens.size());
+        if (k == iteration_count) return;
+        State next = branch.next;
+        end_requests(walk, branch.emissions, next);
+        forget(walk, next);
+        reached[std::move(next)] += branch.probability;
+      };
+      for_each_iteration(batch, state, iteration_count, walk.cost, file);
+      for (const auto& [next, probability] : reached)
+        if (!is_over(next)) later[next] += reach * probability;
     }
+    walk.cost.states += states.size();
+    for (std::size_t i = 0; i < batch.size(); ++i)
+      expected[i].push_back(took_place[i] == 0 ? std::optional<Exact>()
+                                               : Exact(count[i] / took_place[i]));
+    states = std::move(later);
   }
-  std::vector<std::optional<Exact>> expected;
-  for (std::size_t k = 0; k < emitted.size(); ++k)
-    expected.push_back(reached[k] == 0 ? std::optional<Exact>() : Exact(emitted[k] / reached[k]));
   return expected;
 }
 

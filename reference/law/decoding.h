@@ -22,7 +22,7 @@ namespace draftproof::reference::law {
 struct Limits {
   std::optional<Token> eos;               ///< ends the request, itself emitted
   std::vector<std::vector<Token>> stops;  ///< the request ends with the first that is complete
-  std::optional<int> token_count_max;     ///< at most so many tokens; drafts are shortened to fit
+  std::optional<int> token_count_max;     ///< so many at most, 1 or more; drafts shrink to fit
 
   /// How many of `tokens` are emitted before the request ends, and whether it does.
   struct Cut {
@@ -31,6 +31,16 @@ struct Limits {
   };
   Cut cut(const std::vector<Token>& tokens) const;
 };
+
+/// A draft and its rows, put together from those of a whole batch.
+struct Gathered {
+  DraftTree draft;
+  std::vector<LawRow> target;
+};
+
+/// How an engine finds the rows of the request that is number `row` among the running ones; `batch`
+/// is what each of them has.
+using GatherFunction = std::function<Gathered(const std::vector<Verification>& batch, int row)>;
 
 /// One request: who drafts, who scores, which rule decides, and what it should have been.
 struct Decoding {
@@ -42,6 +52,7 @@ struct Decoding {
   CoinScheme coins = coin_scheme("fresh");
   Context prompt = {};
   Limits limits = {};
+  GatherFunction gather = {};  ///< empty: every request is verified on its own draft and rows
 };
 
 /// The case with its own target, drafted by its draft model.
@@ -86,8 +97,14 @@ std::vector<std::optional<Exact>> expected_by_iteration(const Decoding& decoding
                                                         int iteration_count,
                                                         WalkCost* cost = nullptr);
 
+/// The same of every request of a batch: [request][iteration - 1].
+std::vector<std::vector<std::optional<Exact>>> expected_of_batch(const std::vector<Decoding>& batch,
+                                                                 int iteration_count,
+                                                                 WalkCost* cost = nullptr);
+
 /// The joint law of the first `horizon` tokens of several requests that share every iteration, in
-/// this order, all with the coin scheme of the first.
+/// this order, all with the coin scheme of the first. A request leaves the batch with its last
+/// token, or with the one at the horizon.
 using BatchLaw = std::map<std::vector<std::vector<Token>>, Exact>;
 BatchLaw batch_law(const std::vector<Decoding>& batch, int horizon, WalkCost* cost = nullptr);
 /// The product of their target laws: what a lossless batch has.
