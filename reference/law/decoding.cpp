@@ -40,13 +40,15 @@ void end_requests(const Walk& walk, const std::vector<Emission>& emissions, Stat
   for (std::size_t i = 0; i < state.requests.size(); ++i) {
     Progress& request = state.requests[i];
     if (request.is_over) continue;
-    const Limits::Cut cut = walk.batch[i].limits.cut(request.tokens);
+    const Decoding& decoding = walk.batch[i];
+    const int count = static_cast<int>(emissions[i].tokens.size());
+    const Limits::Cut cut =
+        decoding.end ? decoding.end(request.tokens, count) : decoding.limits.cut(request.tokens);
     request.tokens.resize(cut.count);
     if (walk.horizon)
       request.tokens.resize(
           std::min(request.tokens.size(), static_cast<std::size_t>(*walk.horizon)));
-    if (walk.iteration_count)
-      request.emitted_counts.push_back(static_cast<int>(emissions[i].tokens.size()));
+    if (walk.iteration_count) request.emitted_counts.push_back(count);
     request.is_over = cut.is_end || walk.is_long_enough(request);
   }
 }

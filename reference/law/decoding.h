@@ -42,6 +42,10 @@ struct Gathered {
 /// is what each of them has.
 using GatherFunction = std::function<Gathered(const std::vector<Verification>& batch, int row)>;
 
+/// How an engine finds a request's end behind an iteration: `tokens` are all that were emitted, the
+/// last `emitted_count` by this iteration.
+using EndFunction = std::function<Limits::Cut(const std::vector<Token>& tokens, int emitted_count)>;
+
 /// One request: who drafts, who scores, which rule decides, and what it should have been.
 struct Decoding {
   model::ToyModelPtr target;  ///< the truth: the law that plain decoding of this model has
@@ -53,6 +57,7 @@ struct Decoding {
   Context prompt = {};
   Limits limits = {};
   GatherFunction gather = {};  ///< empty: every request is verified on its own draft and rows
+  EndFunction end = {};        ///< empty: limits.cut(), which is what is due
 };
 
 /// The case with its own target, drafted by its draft model.

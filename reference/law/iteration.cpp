@@ -203,4 +203,13 @@ void for_each_iteration(const std::vector<Decoding>& batch, const State& state, 
   Iteration(batch, state, horizon, cost, finished).run();
 }
 
+BatchEmissionLaw batch_emission_law(const std::vector<Decoding>& batch) {
+  WalkCost cost;
+  BatchEmissionLaw law;
+  for_each_iteration(batch, initial_state(batch), 1, cost, [&](const IterationBranch& branch) {
+    law[branch.emissions] += branch.probability;
+  });
+  return law;
+}
+
 }  // namespace draftproof::reference::law

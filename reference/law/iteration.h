@@ -59,4 +59,8 @@ void for_each_iteration(const std::vector<Decoding>& batch, const State& state, 
                         WalkCost& cost,
                         const std::function<void(const IterationBranch&)>& finished);
 
+/// What all requests of a batch emit in its first iteration, jointly.
+using BatchEmissionLaw = std::map<std::vector<Emission>, Exact>;
+BatchEmissionLaw batch_emission_law(const std::vector<Decoding>& batch);
+
 }  // namespace draftproof::reference::law
