@@ -36,7 +36,7 @@ TEST_P(Catalogs, HaveOneLineAnEntryAndIdsThatAreAllDifferent) {
 
 INSTANTIATE_TEST_SUITE_P(All, Catalogs,
                          testing::Values("properties", "claims", "rules", "mutants", "kernels",
-                                         "instructions", "checklist", "presets"),
+                                         "instructions", "checklist", "presets", "engines"),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST(ListMutants, NamesAKillerInTheCatalogForEveryOneThatMustDie) {

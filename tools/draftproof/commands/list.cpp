@@ -16,6 +16,7 @@
 #include "reference/error.h"
 #include "reference/law/rule.h"
 #include "tools/draftproof/commands/commands.h"
+#include "tools/draftproof/contract_list.h"
 #include "tools/draftproof/kernel_mutants.h"
 #include "tools/report/checklist.h"
 #include "tools/report/table.h"
@@ -153,6 +154,12 @@ Entries presets_list() {
   return entries;
 }
 
+Entries engines_list() {
+  Entries entries;
+  for (auto& [name, texts] : contract_texts()) entries.push_back({name, std::move(texts)});
+  return entries;
+}
+
 /// Families whose words are matched one by one, each with a member that shows its shape.
 const std::vector<std::pair<std::string, std::string>>& matched_families() {
   static const std::vector<std::pair<std::string, std::string>> list = {
@@ -211,6 +218,7 @@ const std::vector<std::pair<std::string, std::function<Entries()>>>& catalogs() 
       {"rules", rules_list},           {"mutants", mutants_list},
       {"kernels", kernels_list},       {"instructions", instructions_list},
       {"checklist", checklist_list},   {"presets", presets_list},
+      {"engines", engines_list},
   };
   return list;
 }
