@@ -23,7 +23,8 @@ class Branches final : public Chooser {
                        "the program asked something else than before");
       return question.answer == 0;
     }
-    DRAFTPROOF_CHECK(probability >= 0 && probability <= 1, "acceptance outside [0, 1]");
+    DRAFTPROOF_CHECK(probability.sign() >= 0 && numerator(probability) <= denominator(probability),
+                     "acceptance outside [0, 1]");
     return answer({Exact(0), probability, Exact(1)}, address) == 0;
   }
 
@@ -36,7 +37,7 @@ class Branches final : public Chooser {
     }
     std::vector<Exact> cuts = {0};
     for (const Exact& probability : row) {
-      DRAFTPROOF_CHECK(probability >= 0, "a negative probability");
+      DRAFTPROOF_CHECK(probability.sign() >= 0, "a negative probability");
       cuts.push_back(cuts.back() + probability);
     }
     DRAFTPROOF_CHECK(cuts.back() == 1, "a draw from a row that sums to " + to_string(cuts.back()));
@@ -104,17 +105,25 @@ class Branches final : public Chooser {
   /// Gives `last`, the last of the path, the first answer from `first` on that its coin can give.
   bool settle(Question& last, std::size_t first) {
     for (std::size_t cell = first; cell + 1 < last.cuts.size(); ++cell) {
-      const Exact& low = std::max(last.known.low, last.cuts[cell]);
-      const Exact& high = std::min(last.known.high, last.cuts[cell + 1]);
-      if (!(low < high)) continue;
+      const Interval then = meeting(last, cell);
+      // Comparing rationals costs more than subtracting them, and a sign costs nothing.
+      last.reach = then.high - then.low;
+      if (last.reach.sign() <= 0) continue;
       last.answer = cell;
-      last.reach = high - low;
       if (!last.is_new) last.reach /= last.known.high - last.known.low;
       if (path_.size() > 1) last.reach *= path_[path_.size() - 2].reach;
-      coins_[last.address] = {low, high};
+      coins_[last.address] = then;
       return true;
     }
     return false;
+  }
+
+  /// Where the coin lies if it is in that cell; nowhere if low >= high.
+  static Interval meeting(const Question& question, std::size_t cell) {
+    const Exact& low = question.cuts[cell];
+    const Exact& high = question.cuts[cell + 1];
+    if (question.is_new) return {low, high};
+    return {std::max(question.known.low, low), std::min(question.known.high, high)};
   }
 
   const AddressOf& address_of_;

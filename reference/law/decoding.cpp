@@ -84,8 +84,8 @@ std::size_t emitted(const State& state) {
 States states_after(const Walk& walk, const State& state) {
   States reached;
   for_each_iteration(walk.batch, state, walk.tokens_walked(), walk.cost,
-                     [&](const IterationBranch& branch) {
-                       State next = branch.next;
+                     [&](IterationBranch branch) {
+                       State& next = branch.next;
                        end_requests(walk, branch.emissions, next);
                        forget(walk, next);
                        reached[std::move(next)] += branch.probability;
@@ -142,7 +142,7 @@ EmissionLaw emission_law(const Decoding& decoding, WalkCost* cost) {
   WalkCost& count = cost ? *cost : own;
   const std::vector<Decoding> batch = {decoding};
   EmissionLaw law;
-  for_each_iteration(batch, initial_state(batch), 1, count, [&](const IterationBranch& branch) {
+  for_each_iteration(batch, initial_state(batch), 1, count, [&](IterationBranch branch) {
     law[branch.emissions.front()] += branch.probability;
   });
   ++count.states;
@@ -214,12 +214,12 @@ std::vector<std::vector<std::optional<Exact>>> expected_of_batch(const std::vect
       for (std::size_t i = 0; i < batch.size(); ++i)
         if (!state.requests[i].is_over) took_place[i] += reach;
       States reached;
-      const auto file = [&, &reach = reach](const IterationBranch& branch) {
+      const auto file = [&, &reach = reach](IterationBranch branch) {
         for (std::size_t i = 0; i < batch.size(); ++i)
           count[i] +=
               reach * branch.probability * static_cast<int>(branch.emissions[i].tokens.size());
         if (k == iteration_count) return;
-        State next = branch.next;
+        State& next = branch.next;
         end_requests(walk, branch.emissions, next);
         forget(walk, next);
         reached[std::move(next)] += branch.probability;

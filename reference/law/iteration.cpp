@@ -23,7 +23,7 @@ int draft_count_of(const Decoding& decoding, const Progress& request) {
 class Iteration {
  public:
   Iteration(const std::vector<Decoding>& batch, const State& state, int horizon, WalkCost& cost,
-            const std::function<void(const IterationBranch&)>& finished)
+            const std::function<void(IterationBranch)>& finished)
       : batch_(batch),
         state_(state),
         horizon_(horizon),
@@ -41,6 +41,7 @@ class Iteration {
                        static_cast<std::uint32_t>(request.before.size()),
                        static_cast<std::uint32_t>(running_.size()), 0};
       request.drafter = state.requests[i].drafter;
+      base_min_ = std::min(base_min_, request.place.base);
       running_.push_back(std::move(request));
     }
     for (Running& request : running_) request.place.batch_base = batch_base;
@@ -133,7 +134,9 @@ class Iteration {
 
   void finish(const RevealedCoins& coins, const Exact& reach) {
     if (++cost_.branches > cost_.branches_max) refuse();
-    State next{state_.requests, shared_, coins};
+    State next{state_.requests, shared_, {}};
+    for (const auto& [address, known] : coins)
+      if (batch_.front().coins.may_recur(address, base_min_)) next.coins.emplace(address, known);
     for (std::size_t number = 0; number < running_.size(); ++number) {
       const Running& request = running_[number];
       const Decoding& decoding = decoding_of(request);
@@ -146,7 +149,7 @@ class Iteration {
       decoding.drafter->commit(end, progress.drafter, next.shared);
       decoding.scorer->commit(end, progress.scorer);
     }
-    finished_({reach, emissions_, next});
+    finished_({reach, emissions_, std::move(next)});
   }
 
   [[noreturn]] void refuse() const {
@@ -169,8 +172,9 @@ class Iteration {
   const State& state_;
   const int horizon_;
   WalkCost& cost_;
-  const std::function<void(const IterationBranch&)>& finished_;
+  const std::function<void(IterationBranch)>& finished_;
   Memory shared_;
+  std::uint32_t base_min_ = ~std::uint32_t{0};
   std::vector<Running> running_;
   std::vector<std::optional<Gathered>> gathered_;
   std::vector<Emission> emissions_;
@@ -198,17 +202,15 @@ Context behind(const Context& prompt, const std::vector<Token>& tokens) {
 }
 
 void for_each_iteration(const std::vector<Decoding>& batch, const State& state, int horizon,
-                        WalkCost& cost,
-                        const std::function<void(const IterationBranch&)>& finished) {
+                        WalkCost& cost, const std::function<void(IterationBranch)>& finished) {
   Iteration(batch, state, horizon, cost, finished).run();
 }
 
 BatchEmissionLaw batch_emission_law(const std::vector<Decoding>& batch) {
   WalkCost cost;
   BatchEmissionLaw law;
-  for_each_iteration(batch, initial_state(batch), 1, cost, [&](const IterationBranch& branch) {
-    law[branch.emissions] += branch.probability;
-  });
+  for_each_iteration(batch, initial_state(batch), 1, cost,
+                     [&](IterationBranch branch) { law[branch.emissions] += branch.probability; });
   return law;
 }
 

@@ -48,16 +48,15 @@ struct IterationBranch {
   Exact probability;
   /// Per request of the batch, as the rule decided, before any cut; empty for one that is over.
   const std::vector<Emission>& emissions;
-  /// What follows: memories committed, tokens appended whole, every coin kept.
-  const State& next;
+  /// What follows: memories committed, tokens appended whole, coins that may be asked about again.
+  State next;
 };
 
 /// Walks every branch of one iteration of all requests of `state` that are not over. The
 /// probabilities sum to exactly 1. Counts branches in `cost` and throws Error(kInput) when there
 /// are more than it allows, naming sizes that fit when `horizon` tokens are what is walked for.
 void for_each_iteration(const std::vector<Decoding>& batch, const State& state, int horizon,
-                        WalkCost& cost,
-                        const std::function<void(const IterationBranch&)>& finished);
+                        WalkCost& cost, const std::function<void(IterationBranch)>& finished);
 
 /// What all requests of a batch emit in its first iteration, jointly.
 using BatchEmissionLaw = std::map<std::vector<Emission>, Exact>;
