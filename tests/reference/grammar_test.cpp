@@ -1,0 +1,64 @@
+// Grammars: states, masks and what is no grammar.
+#include "reference/model/grammar.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "reference/error.h"
+
+namespace draftproof::reference::model {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+/// (0 1)*: 0 and 1 in turn, 2 never.
+Grammar in_turn() {
+  return Grammar(
+      {{1, Grammar::kRefused, Grammar::kRefused}, {Grammar::kRefused, 0, Grammar::kRefused}});
+}
+
+TEST(Grammar, LeadsFromStateToStateAndRefuses) {
+  const Grammar grammar = in_turn();
+  EXPECT_EQ(grammar.behind({}), 0);
+  EXPECT_EQ(grammar.behind(std::vector<Token>{0}), 1);
+  EXPECT_EQ(grammar.behind(std::vector<Token>{0, 1, 0}), 1);
+  EXPECT_EQ(grammar.behind(std::vector<Token>{0, 0}), std::nullopt);
+  EXPECT_EQ(grammar.behind(std::vector<Token>{2, 1}), std::nullopt);
+  EXPECT_EQ(grammar.behind(1, std::vector<Token>{1}), 0);
+}
+
+TEST(Grammar, MasksARowByTheStateBehindItsTokens) {
+  const Grammar grammar = in_turn();
+  EXPECT_THAT(grammar.allowed(1), ElementsAre(false, true, false));
+  EXPECT_THAT(grammar.mask_behind(std::vector<Token>{0}), ElementsAre(false, true, false));
+  EXPECT_THAT(grammar.mask_behind(std::vector<Token>{0, 1}), ElementsAre(true, false, false));
+  EXPECT_THAT(grammar.mask_behind(std::vector<Token>{1}), testing::Each(true));
+}
+
+TEST(Grammar, MayStartInAnyState) {
+  const Grammar grammar({{Grammar::kRefused, 1}, {0, Grammar::kRefused}}, 1);
+  EXPECT_THAT(grammar.mask_behind({}), ElementsAre(true, false));
+}
+
+TEST(Grammar, IsRefusedWhereItLeadsNowhere) {
+  const auto message = [](std::vector<std::vector<int>> next, int start) -> std::string {
+    try {
+      Grammar(std::move(next), start);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(message({{0}}, 0), "");
+  EXPECT_THAT(message({}, 0), HasSubstr("no state"));
+  EXPECT_THAT(message({{}}, 0), HasSubstr("no token"));
+  EXPECT_THAT(message({{0}}, 1), HasSubstr("starts in state 1"));
+  EXPECT_THAT(message({{0}}, -1), HasSubstr("starts in state -1"));
+  EXPECT_THAT(message({{0, 1}, {0}}, 0), HasSubstr("state 1 has 1 transitions"));
+  EXPECT_THAT(message({{0, 2}, {0, 0}}, 0), HasSubstr("state 0 leads to 2"));
+  EXPECT_THAT(message({{0, -2}}, 0), HasSubstr("state 0 leads to -2"));
+}
+
+}  // namespace
+}  // namespace draftproof::reference::model
