@@ -115,7 +115,7 @@ Contract transformers() {
   Contract contract;
   contract.name = "transformers";
   contract.engine = preset("transformers").engine;
-  contract.source = "transformers 5.x generation/logits_process.py, 2026-02; defaults not confirmed";
+  contract.source = "transformers generation/logits_process.py, 2026-02; defaults not confirmed";
   contract.adjustments.steps = {kLogitBias, kPenalties,  kBadWords,
                                 kMinTokens, kAllowedIds, kGrammarMask};
   contract.adjustments.bad_words_see = Counted::kPromptAndOutput;
