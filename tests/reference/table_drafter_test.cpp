@@ -23,7 +23,6 @@ NgramMapOptions map_options(std::size_t key_size, std::size_t value_size, bool c
   options.key_size = key_size;
   options.value_size = value_size;
   options.counts_values = counts_values;
-  options.learns_accepted = counts_values;
   return options;
 }
 
@@ -108,7 +107,7 @@ TEST(NgramMod, WalksThroughItsTableAndLetsTheLastWriteWin) {
   EXPECT_EQ(modded(mod_options(1, 1000), {"abacda"}), "cd") << "a to c, not b; d leads nowhere";
   EXPECT_EQ(modded(mod_options(2, 1000), {"abcabdab"}), "da");
   NgramModOptions crowded = mod_options(1, 1);
-  crowded.overwritten_max = 10;
+  crowded.occupied_max = 1;
   EXPECT_EQ(modded(crowded, {"abcda"}), "ddd") << "one slot for every key";
   EXPECT_EQ(modded(mod_options(1, 1000), {""}), "");
 }
@@ -132,11 +131,15 @@ TEST(NgramMod, IsEmptiedByPoorRoundsAndByMuchOverwriting) {
   NgramModOptions options = mod_options(1, 1000);
   options.learned_at_once = 32;
   options.poor_rounds_max = 1;
+  options.poor_share = Exact(1, 2);
   EXPECT_EQ(modded(options, {"abca", "abcaba"}), "bc") << "1 of 2 is half";
   EXPECT_EQ(modded(options, {"abca", "abcaa"}), "");
   NgramModOptions small = mod_options(1, 4);
-  EXPECT_EQ(modded(small, {"aaaaaa"}), "") << "written over 3 times";
-  small.overwritten_max = 1;
+  EXPECT_EQ(modded(small, {"aaaaaa"}), "aaa") << "1 slot of 4 is in use";
+  EXPECT_EQ(modded(small, {"ababab"}), "") << "2 are";
+  small.counts_overwrites = true;
+  EXPECT_EQ(modded(small, {"aaaaaa"}), "") << "but it was written over 3 times";
+  small.occupied_max = 1;
   EXPECT_EQ(modded(small, {"aaaaaa"}), "aaa");
 }
 

@@ -1,5 +1,5 @@
-// ngram-cache: a lookup of llama.cpp (common/ngram-cache.cpp, read at 5c5f166e; speculative.cpp,
-// 2026-04). Counts of what follows 1 to 4 tokens, in three caches: of this context, dynamic
+// ngram-cache: a lookup of llama.cpp (common/ngram-cache.cpp, read at 5c5f166e and in build
+// 11434, 2026). Counts of what follows 1 to 4 tokens, in three caches: of this context, dynamic
 // (earlier requests), static (a corpus, pairs only). A token is drafted where one cache is sure
 // enough of it, the longest key first; the static cache also weighs the choice of the other two.
 #pragma once

@@ -20,9 +20,9 @@ struct NgramMapOptions {
   int hits_min = 1;                  ///< times a key was looked for before k4v drafts
   std::size_t table_size = 1 << 18;  ///< slots of the hash table; 0: scan only
   bool counts_values = false;        ///< k4v
-  /// Whether a slot's next draft is as short as what was last accepted of it. In 2026-04 only k4v
-  /// learns that; at 6870ab7e k does too.
-  bool learns_accepted = false;
+  /// A slot's next draft is as short as what was last accepted of it. A snapshot of 2026-04 has it
+  /// that k never learns that, which its documentation says it does.
+  bool learns_accepted = true;
 };
 
 class NgramMap {

@@ -50,7 +50,8 @@ void NgramMod::begin(int request, const Context& history) {
   if (decoded.size() < options_.key_size) return;
   learn(decoded, 0);
   state.learned_to = decoded.size() - options_.key_size;
-  if (Exact(overwritten_, options_.table_size) > options_.overwritten_max) empty();
+  const std::size_t counted = options_.counts_overwrites ? overwritten_ : table_.size();
+  if (Exact(counted, options_.table_size) > options_.occupied_max) empty();
 }
 
 std::vector<Token> NgramMod::ask(int request, const Context& history) {

@@ -1,5 +1,5 @@
-// ngram-mod: a lookup of llama.cpp (common/ngram-mod.cpp and speculative.cpp, read at 7f52bcaf and
-// as of 2026-04). A table from the hash of the last n tokens to ONE next token: the last write
+// ngram-mod: a lookup of llama.cpp (common/ngram-mod.cpp and speculative.cpp, read in build
+// 11434, 2026). A table from the hash of the last n tokens to ONE next token: the last write
 // wins, collisions are not noticed, and all requests of a server write into it. A draft is a walk
 // through the table.
 #pragma once
@@ -17,12 +17,13 @@ struct NgramModOptions {
   int draft_max = 64;
   std::size_t table_size = std::size_t{4} << 20;
   std::size_t learned_at_once = 32;  ///< tokens that have to be unlearned before any is learned
-  /// The table is emptied when, at the begin of a request, more than this share of it was ever
-  /// written over (the engine counts that, not the slots in use), or after `poor_rounds_max` drafts
-  /// in a row of which less than `poor_share` was kept.
-  Exact overwritten_max = Exact(1, 4);
-  Exact poor_share = Exact(1, 2);
-  int poor_rounds_max = 3;
+  /// The table is emptied when, at the begin of a request, more than this share of its slots is in
+  /// use, or after `poor_rounds_max` drafts in a row of which less than `poor_share` was kept. In
+  /// 2026-04 that was 3 and 1/2, and slots written over were counted instead of those in use.
+  Exact occupied_max = Exact(1, 4);
+  bool counts_overwrites = false;
+  Exact poor_share = Exact(1, 4);
+  int poor_rounds_max = 5;
 };
 
 class NgramMod {
