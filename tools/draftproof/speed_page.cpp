@@ -138,7 +138,8 @@ void add_terms(const CohortReport& cohort, Page& page) {
     page.fact("E[committed], products",
               number(ways->products) +
                   fmt::format(" of the rates by position, draft length {}", ways->draft_length));
-    page.fact("E[committed], counted", number(ways->counted) + " per call with a draft, what a stop cut off included");
+    page.fact("E[committed], counted",
+              number(ways->counted) + " per call with a draft, what a stop cut off included");
   }
   if (cohort.flat.by_measured)
     page.fact("AL / (1 + rho D)",
