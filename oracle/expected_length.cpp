@@ -1,11 +1,11 @@
 // Expected length.
 #include "oracle/expected_length.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
+#include <iomanip>
 #include <numeric>
+#include <sstream>
 
 #include "oracle/sequential.h"
 #include "reference/error.h"
@@ -65,9 +65,17 @@ Verdict opened(std::string property, Claim claim, const LengthExpectation& expec
 
 double rounded(const Exact& value) { return static_cast<double>(value); }
 
+/// Six digits.
+std::string text(double value) {
+  std::ostringstream out;
+  out << std::setprecision(6) << value;
+  return out.str();
+}
+std::string text(const Exact& value) { return text(rounded(value)); }
+
 Witness witness(const LengthExpectation& expected, std::string limit, std::string observed,
                 std::string because) {
-  return {fmt::format("iterations of one case, rule {}", expected.rule),
+  return {"iterations of one case, rule " + expected.rule,
           std::move(limit),
           std::move(observed),
           std::move(because),
@@ -78,9 +86,9 @@ Witness witness(const LengthExpectation& expected, std::string limit, std::strin
 void call_lossy(Verdict& verdict, const LengthExpectation& expected, const std::string& observed) {
   verdict.kind = VerdictKind::kViolated;
   verdict.notes.push_back("lossy");
-  verdict.witness = witness(
-      expected, fmt::format("at most {:.6g} tokens an iteration", rounded(expected.optimum)),
-      observed, expected.optimum_name + "; more is lossy, whatever the law looks like");
+  verdict.witness =
+      witness(expected, "at most " + text(expected.optimum) + " tokens an iteration", observed,
+              expected.optimum_name + "; more is lossy, whatever the law looks like");
 }
 
 /// Whether a subject could have been above the optimum at all; notes it if not.
@@ -93,9 +101,9 @@ bool is_exercised(Verdict& verdict, const LengthExpectation& expected) {
 void call_above_its_rule(Verdict& verdict, const LengthExpectation& expected,
                          const std::string& observed) {
   verdict.kind = VerdictKind::kViolated;
-  verdict.witness = witness(
-      expected, fmt::format("{:.6g} tokens an iteration", rounded(expected.rule_length)), observed,
-      "the rule accepts more than its formula; that need not exceed what is lossless");
+  verdict.witness =
+      witness(expected, text(expected.rule_length) + " tokens an iteration", observed,
+              "the rule accepts more than its formula; that need not exceed what is lossless");
 }
 
 void call_below_its_rule(Verdict& verdict, bool is_lossless) {
@@ -110,7 +118,7 @@ void call_below_its_rule(Verdict& verdict, bool is_lossless) {
 }
 
 std::string in_words(const MeanBounds& bounds) {
-  return fmt::format("between {:.6g} and {:.6g} tokens an iteration", bounds.low, bounds.high);
+  return "between " + text(bounds.low) + " and " + text(bounds.high) + " tokens an iteration";
 }
 
 }  // namespace
@@ -132,10 +140,10 @@ MeanBounds mean_bounds(const LengthCounts& counts, int emitted_max, double false
 
 Verdict emits_no_more_than_lossless(const Exact& measured, const LengthExpectation& expected) {
   Verdict verdict = opened("emits_no_more_than_lossless", Claim::kSequenceLossless, expected);
-  const std::string observed = fmt::format("{:.6g} tokens an iteration, exactly {}",
-                                           rounded(measured), reference::to_string(measured));
+  const std::string observed =
+      text(measured) + " tokens an iteration, exactly " + reference::to_string(measured);
   verdict.trials = 1;
-  verdict.evidence = observed + fmt::format("; the optimum is {:.6g}", rounded(expected.optimum));
+  verdict.evidence = observed + "; the optimum is " + text(expected.optimum);
   verdict.smallest_visible_effect = "any excess over the optimum";
   verdict.assumption = "a lossy rule that is not long is not seen: this says nothing of the law";
   if (measured > expected.optimum)
@@ -151,10 +159,10 @@ Verdict emits_no_more_than_lossless(const LengthCounts& counts, const LengthExpe
   const MeanBounds bounds = mean_bounds(counts, expected.emitted_max, false_alarm);
   const double optimum = rounded(expected.optimum);
   verdict.trials = total(counts);
-  verdict.evidence = fmt::format("{}; the optimum is {:.6g}; false alarm {:g}", in_words(bounds),
-                                 optimum, false_alarm);
+  verdict.evidence =
+      in_words(bounds) + "; the optimum is " + text(optimum) + "; false alarm " + text(false_alarm);
   verdict.smallest_visible_effect =
-      fmt::format("{:.3g} tokens above the optimum", std::max(0.0, bounds.high - optimum));
+      text(std::max(0.0, bounds.high - optimum)) + " tokens above the optimum";
   verdict.assumption =
       "the iterations are of the case that the optimum is of; a lossy rule that is not long is not "
       "seen";
@@ -168,11 +176,10 @@ Verdict emits_no_more_than_lossless(const LengthCounts& counts, const LengthExpe
 Verdict emits_as_its_rule(const Exact& measured, const LengthExpectation& expected,
                           bool is_lossless) {
   Verdict verdict = opened("emits_as_its_rule", Claim::kCoupled, expected);
-  const std::string observed = fmt::format("{:.6g} tokens an iteration, exactly {}",
-                                           rounded(measured), reference::to_string(measured));
+  const std::string observed =
+      text(measured) + " tokens an iteration, exactly " + reference::to_string(measured);
   verdict.trials = 1;
-  verdict.evidence =
-      observed + fmt::format("; rule {} has {:.6g}", expected.rule, rounded(expected.rule_length));
+  verdict.evidence = observed + "; rule " + expected.rule + " has " + text(expected.rule_length);
   verdict.smallest_visible_effect = "any difference";
   verdict.kind = VerdictKind::kUpheld;
   if (measured > expected.rule_length)
@@ -188,10 +195,10 @@ Verdict emits_as_its_rule(const LengthCounts& counts, const LengthExpectation& e
   const MeanBounds bounds = mean_bounds(counts, expected.emitted_max, false_alarm);
   const double length = rounded(expected.rule_length);
   verdict.trials = total(counts);
-  verdict.evidence = fmt::format("{}; rule {} has {:.6g}; false alarm {:g}", in_words(bounds),
-                                 expected.rule, length, false_alarm);
+  verdict.evidence = in_words(bounds) + "; rule " + expected.rule + " has " + text(length) +
+                     "; false alarm " + text(false_alarm);
   verdict.smallest_visible_effect =
-      fmt::format("{:.3g} tokens either way", std::max(bounds.high - length, length - bounds.low));
+      text(std::max(bounds.high - length, length - bounds.low)) + " tokens either way";
   verdict.assumption = "the iterations are of the case that the formula is of";
   if (bounds.low > length)
     call_above_its_rule(verdict, expected, in_words(bounds));
