@@ -21,8 +21,8 @@ std::string fault(const Case& value, const Request& request, const RequestOutcom
   const int expected_length = out.accepted_count + (out.status == Status::kOk ? 1 : 0);
   if (static_cast<int>(out.emitted.size()) != expected_length)
     return "emitted is not accepted " + std::string(out.status == Status::kOk ? "+ 1" : "+ 0");
-  // The block rule reads every row before it keeps a token, so that any row may be the one.
-  const bool reads_all = value.rule == "block";
+  // These read every row before they keep a token, so that any row may be the one.
+  const bool reads_all = value.rule == "block" || value.rule == "traversal";
   if (out.status != Status::kOk &&
       (reads_all ? out.status_position < 0 || out.status_position > count || out.accepted_count > 0
                  : out.status_position != out.accepted_count))

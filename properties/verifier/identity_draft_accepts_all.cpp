@@ -76,8 +76,8 @@ Property identity_draft_accepts_all() {
       .exemption = [](const reference::VerifierTraits& traits) -> std::string {
         for (RowKind kind : traits.draft_kinds)
           if (kind == RowKind::kLogits)
-            return unless_rule(traits,
-                               {"chain", "block", "with-replacement", "without-replacement"});
+            return unless_rule(
+                traits, {"chain", "block", "with-replacement", "without-replacement", "traversal"});
         return "it takes no draft logits";
       },
       .judge = judge,

@@ -10,6 +10,7 @@
 #include "reference/verify/match.h"
 #include "reference/verify/siblings.h"
 #include "reference/verify/target_only.h"
+#include "reference/verify/traversal.h"
 #include "reference/verify/tree_greedy.h"
 
 namespace draftproof::reference::verify {
@@ -44,8 +45,10 @@ const std::vector<Rule>& all_rules() {
        Takes::kTrees, with_replacement},
       {"without-replacement", "tests distinct siblings against what is left of the target",
        Takes::kTrees, without_replacement},
-      {"sample-and-match", "draws from the target and follows the child that is the draw", Takes::kTrees,
-       match},
+      {"traversal", "accepts whole paths of a tree, leaf first, or takes their last node away",
+       Takes::kTrees, traversal},
+      {"match", "draws from the target and follows the child that is the draw",
+       Takes::kTrees, match},
   };
   return list;
 }

@@ -12,7 +12,7 @@ namespace draftproof::reference::verify {
 
 /// The names of the rules, in the order in which they are listed: for chains "chain", "greedy",
 /// "block"; for trees and chains "tree-greedy", "target-only", "with-replacement",
-/// "without-replacement", "sample-and-match".
+/// "without-replacement", "traversal", "match".
 const std::vector<std::string>& rules();
 
 /// A Verifier named "reference" of that rule. Throws Error(kInput) that lists the known rules.

@@ -29,6 +29,11 @@ class Wide {
   /// floor(coin x / 2^64).
   friend Wide scaled(std::uint64_t coin, const Wide& x);
 
+  /// The number of binary digits; 0 for 0.
+  int bits() const;
+  /// floor(x / 2^shift), 0 <= shift < 192. Precondition: it is below 2^64.
+  std::uint64_t word_above(int shift) const;
+
   WideMass high() const { return high_; }
   std::uint64_t low() const { return low_; }
 

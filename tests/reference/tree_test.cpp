@@ -257,7 +257,7 @@ TEST(TreeRules, OfTheReferenceSayThatTheyTakeTrees) {
   for (const std::string& rule : rules())
     if (make_verifier(rule)->traits().takes_trees) trees.push_back(rule);
   EXPECT_THAT(trees, ElementsAre("tree-greedy", "target-only", "with-replacement",
-                                 "without-replacement", "sample-and-match"));
+                                 "without-replacement", "traversal", "match"));
   Batch batch = two_children();
   for (const std::string& rule : trees)
     EXPECT_EQ(make_verifier(rule)->verify(batch, PhiloxCoins(1), {}).requests.size(), 1U);

@@ -35,10 +35,16 @@ TEST(Wide, ComputesAsUnboundedIntegersDo) {
     ASSERT_EQ(big(a), big(first) * factor);
     ASSERT_EQ(big(Wide(first)), big(first));
     ASSERT_EQ(big(a + b), big(a) + big(b));
+    Wide twice = a;
+    ASSERT_EQ(big(twice += twice), 2 * big(a));
     ASSERT_EQ(a < b, big(a) < big(b));
     ASSERT_EQ(a == b, big(a) == big(b));
     ASSERT_EQ(big(b <= a ? a - b : b - a), abs(big(a) - big(b)));
     ASSERT_EQ(big(scaled(coin, a)), big(a) * coin >> 64);
+    const int bits = a == Wide() ? 0 : static_cast<int>(msb(big(a))) + 1;
+    ASSERT_EQ(a.bits(), bits);
+    const int shift = std::min(191, std::max(0, bits - 64) + static_cast<int>(random() % 64));
+    ASSERT_EQ(BigInteger(a.word_above(shift)), big(a) >> shift);
   }
 }
 
@@ -46,6 +52,7 @@ TEST(Wide, RefusesWhatDoesNotFit) {
   const Wide largest = Wide::product(~std::uint64_t{0}, ~WideMass{0});
   EXPECT_THROW(largest + largest, BrokenInvariant);
   EXPECT_THROW(Wide(1) - Wide(2), BrokenInvariant);
+  EXPECT_THROW(Wide(WideMass{1} << 64).word_above(0), BrokenInvariant);
   // largest = 2^192 - 2^128 - 2^64 + 1: what is missing to 2^192 - 1 still fits, one more does not.
   const Wide missing = Wide(~WideMass{0}) + Wide((WideMass{1} << 64) - 1);
   EXPECT_EQ(big(largest + missing), (BigInteger(1) << 192) - 1);
