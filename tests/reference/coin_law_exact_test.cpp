@@ -7,41 +7,10 @@
 
 #include "reference/law/coin_law.h"
 #include "reference/law/decoding.h"
-#include "reference/shaping.h"
+#include "tests/reference/mass_cases.h"
 
 namespace draftproof::reference::law {
 namespace {
-
-MassRow random_row(std::mt19937& random, int vocab_size) {
-  std::vector<float> logits;
-  std::normal_distribution<float> normal(0, 3);
-  for (int v = 0; v < vocab_size; ++v) {
-    logits.push_back(normal(random));
-    if (random() % 6 == 0) logits.back() = -std::numeric_limits<float>::infinity();
-  }
-  logits[random() % logits.size()] = 0;
-  return shape(logits, {}, preset("default"));
-}
-
-MassCase random_case(std::mt19937& random, int vocab_size, int draft_count) {
-  MassCase masses{vocab_size, draft_count, {}, {}};
-  std::size_t context_count = 1;
-  for (int length = 0; length <= draft_count; ++length) {
-    masses.target.emplace_back();
-    for (std::size_t i = 0; i < context_count; ++i)
-      masses.target.back().push_back(random_row(random, vocab_size));
-    if (length < draft_count) {
-      masses.draft.emplace_back();
-      for (std::size_t i = 0; i < context_count; ++i) {
-        const bool is_equal = random() % 4 == 0;
-        masses.draft.back().push_back(is_equal ? masses.target.back()[i]
-                                               : random_row(random, vocab_size));
-      }
-    }
-    context_count *= static_cast<std::size_t>(vocab_size);
-  }
-  return masses;
-}
 
 Exact distance_of(const MassCase& masses, const EmissionLaw& law) {
   return total_variation(law,
