@@ -41,7 +41,7 @@ TEST(LawCommand, ShowsTheAlgebraOfOnePosition) {
 TEST(LawCommand, WritesEveryProbabilityAsARational) {
   const CommandResult result = draftproof(with(kExample, {"-o", "json"}));
   const auto law = nlohmann::json::parse(result.out);
-  EXPECT_EQ(law["schema_version"], "draftproof/law/1");
+  EXPECT_EQ(law["schema_version"], "draftproof/law/2");
   EXPECT_EQ(law["total_variation"], "0");
   EXPECT_EQ(law["expected_emitted"], "39/25");
   EXPECT_EQ(law["joint_law"], law["target_law"]);

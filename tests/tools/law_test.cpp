@@ -59,12 +59,12 @@ TEST(LawCase, RefusesAPresetWithoutLogits) {
 TEST(LawResult, OfARuleThatIgnoresTheDraftIsAtADistance) {
   // Accepting everything emits the draft's law: the distance must show, or "exactly 0" means
   // nothing.
-  LawResult result = law_result(law_case(settings_of(".1,.3,.6", ".7,.2,.1", 1)), "chain");
+  LawResult result = law_result(law_plan(settings_of(".1,.3,.6", ".7,.2,.1", 1)));
   EXPECT_EQ(result.distance, 0);
   result.emission.clear();
   const std::vector<Exact> draft = {Exact(7, 10), Exact(2, 10), Exact(1, 10)};
   for (int x = 0; x < 3; ++x) result.emission[{{x}, 0}] = draft[x];
-  result.joint = reference::law::extended_law(*result.tiny_case.target, result.emission, 2);
+  result.joint = reference::law::extended_law(*result.plan.decoding.target, result.emission, 2);
   EXPECT_EQ(reference::law::total_variation(result.joint, result.target), Exact(3, 5));
 }
 

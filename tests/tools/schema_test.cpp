@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/tools/sample_run.h"
-#include "tools/draftproof/law_case.h"
 #include "tools/draftproof/law_page.h"
 #include "tools/report/json.h"
 
@@ -61,10 +60,10 @@ TEST_F(Schema, OfLawsHoldsWithAndWithoutADraft) {
   settings.draft = ".7,.2,.1";
   for (const int length : {0, 1, 2}) {
     settings.length = length;
-    const auto result = tools::law_result(tools::law_case(settings), "chain");
+    const auto result = tools::law_result(tools::law_plan(settings));
     EXPECT_EQ(schema_complaint("law.schema.json", tools::law_json(result)), "");
   }
-  EXPECT_NE(schema_complaint("law.schema.json", R"({"schema_version":"draftproof/law/1"})"), "");
+  EXPECT_NE(schema_complaint("law.schema.json", R"({"schema_version":"draftproof/law/2"})"), "");
 }
 
 }  // namespace

@@ -39,6 +39,7 @@ struct Typed {
   ReplaySettings replay;
   InspectSettings inspect;
   ListSettings list;
+  TableSettings table;
   SpeedSettings speed;
 };
 
@@ -142,16 +143,35 @@ void add_contracts(CLI::App& command, ContractSettings& settings) {
                    "What is not given is each engine's default, not off");
 }
 
+void add_decoding(CLI::App& command, LawSettings& settings) {
+  command.add_option("--rule-option", settings.rule_options, "NAME=VALUE; repeat for more")
+      ->allow_extra_args(false);
+  command.add_option("--method", settings.method, "See: draftproof list methods");
+  command.add_option("--toy", settings.toy, "Target and draft: see draftproof list toy-models");
+  command.add_option("--tree", settings.tree, "Draft a tree; children per node, by level: 2,1");
+  command.add_option("--siblings", settings.siblings,
+                     "independent, without-replacement or largest");
+  command.add_flag("--one-hot", settings.reports_one_hot, "Report each token as its own law");
+  command.add_option("--coins", settings.coins, "How coins are addressed: draftproof list coins");
+  command.add_option("--iterations", settings.iterations, "Iterations to follow; default 1");
+  command.add_option("--tokens", settings.tokens, "Also the law of the first so many tokens");
+  command.add_option("--stop", settings.stops, "Ids that end a request: 1,2; repeat for more")
+      ->allow_extra_args(false);
+  command.add_option("--max-tokens", settings.token_count_max, "A request ends after so many");
+  command.add_flag("--steps", settings.shows_steps, "Show every position behind every prefix");
+  command.add_flag("--faults", settings.shows_faults,
+                   "Which known faults these rows can show, and which they cannot");
+}
+
 void add_law(CLI::App& app, Typed& typed) {
   LawSettings& settings = typed.law;
   CLI::App& command = *app.add_subcommand("law", "Print the exact output law of a tiny case");
-  command
-      .add_option("--target", settings.target,
-                  "A law as decimals or fractions: .1,.3,.6; several rows: .1,.9;1/2,1/2")
-      ->required();
+  command.add_option("--target", settings.target,
+                     "A law as decimals or fractions: .1,.3,.6; several rows: .1,.9;1/2,1/2");
   command.add_option("--draft", settings.draft, "The law the draft is drawn from");
-  command.add_option("--rule", settings.rule, "chain or greedy");
+  command.add_option("--rule", settings.rule, "See: draftproof list rules; default: chain");
   command.add_option("--length", settings.length, "Draft length");
+  add_decoding(command, settings);
   command.add_option("--temperature", settings.temperature,
                      "The rows are then logits, shaped to integer masses");
   command.add_option("--top-k", settings.top_k, "Keep the k largest logits");
@@ -177,9 +197,18 @@ void add_small_commands(CLI::App& app, Typed& typed) {
   inspect.add_option("files", typed.inspect.files, "PTX files")->required();
   add_output(inspect, typed.output, {"text", "json"});
 
+  CLI::App& table = *app.add_subcommand("table", "Walk all rules, methods or faults, as a table");
+  table.add_option("name", typed.table.name, "family (rules and methods), rules, methods, faults")
+      ->required()
+      ->check(CLI::IsMember({"family", "rules", "methods", "faults"}));
+  table.add_option("--toy", typed.table.toy, "One toy instead of five: draftproof list toy-models");
+  add_output(table, typed.output, {"text", "md", "json"});
+
   CLI::App& list = *app.add_subcommand("list", "Print a catalog, one line an entry");
-  list.add_option("catalog", typed.list.catalog,
-                  "properties, claims, rules, mutants, kernels, instructions, checklist, presets")
+  list.add_option(
+          "catalog", typed.list.catalog,
+          "properties, claims, rules, methods, toy-models, coins, faults, mutants, kernels, "
+          "instructions, checklist, presets, engines")
       ->required();
   add_output(list, typed.output, {"text", "jsonl"});
 }
@@ -214,6 +243,10 @@ ExitCode dispatch(const CLI::App& app, Typed& typed, const std::vector<std::stri
     return inspect(typed.inspect, streams);
   }
   if (app.got_subcommand("speed")) return speed_command(typed.speed, streams);
+  if (app.got_subcommand("table")) {
+    typed.table.output = output;
+    return table(typed.table, streams);
+  }
   if (app.got_subcommand("list")) {
     typed.list.output = output;
     return list(typed.list, streams);

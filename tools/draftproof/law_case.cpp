@@ -103,6 +103,9 @@ reference::law::ModelCase law_case(const LawSettings& settings) {
   if (settings.preset != "default" && !has_shaping(settings)) {
     refuse("needs logits; add --temperature, --top-k, --top-p or --min-p", "--preset");
   }
+  if (settings.target.empty()) {
+    refuse("no token; write a law as .1,.3,.6, or take rows from --toy or --method", "--target");
+  }
   const auto length = static_cast<std::size_t>(settings.length);
   // One row is resized to every position only after the size of the whole is known to be sane.
   const std::size_t vocab_size = parts_of(parts_of(settings.target, ';').front(), ',').size();

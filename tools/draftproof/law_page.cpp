@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "reference/law/decoding.h"
 #include "reference/law/trace.h"
 #include "tools/report/table.h"
 
@@ -43,17 +42,52 @@ Exact positive_part(const Exact& target, const Exact& draft) {
   return target > draft ? Exact(target - draft) : Exact(0);
 }
 
-std::string header_of(const LawResult& result) {
-  const law::LawRule& rule = result.rule;
-  return fmt::format(
+std::string counted(int count, const std::string& noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+/// What the rule is, as its paper states it.
+std::string rule_lines(const LawPlan& plan) {
+  if (!plan.rule) return fmt::format("rule       the method's own: {}\n", plan.method->rule);
+  const law::LawRule& rule = *plan.rule;
+  std::string out = fmt::format(
       "rule       {} ({})\n"
       "keep x     with probability {}\n"
       "recovered  drawn from {}\n"
-      "bonus      drawn from {}\n"
-      "case       {} drafted token{}, a vocabulary of {}\n\n",
-      rule.name, rule.citation, rule.acceptance, rule.recovered, rule.bonus,
-      result.tiny_case.draft_count(), result.tiny_case.draft_count() == 1 ? "" : "s",
-      result.tiny_case.vocab_size());
+      "bonus      drawn from {}\n",
+      rule.name, rule.citation, rule.acceptance, rule.recovered, rule.bonus);
+  for (const auto& [name, value] : plan.options)
+    out += fmt::format("{:<10} {}\n", name, with_decimal(value));
+  const bool is_lossy = rule.kind == law::RuleKind::kLossy;
+  out += fmt::format("{}  {}\n", is_lossy ? "LOSSY    " : "lossless ", rule.conditions);
+  return out;
+}
+
+std::string method_lines(const LawPlan& plan) {
+  if (plan.method == nullptr) return "";
+  const reference::draft::Method& method = *plan.method;
+  return fmt::format(
+      "method     {} ({})\n"
+      "           {}\n"
+      "reads      {}; reports {}\n"
+      "keeps      {}\n",
+      method.name, method.citation, method.statement, method.reads, method.reported,
+      method.provenance.state.empty() ? "nothing" : method.provenance.state);
+}
+
+std::string header_of(const LawResult& result) {
+  const LawPlan& plan = result.plan;
+  const int drafted = plan.tiny ? plan.tiny->draft_count() : plan.decoding.draft_count;
+  return method_lines(plan) + rule_lines(plan) +
+         fmt::format("coins      {}: {}\n", plan.decoding.coins.name,
+                     plan.decoding.coins.statement) +
+         fmt::format("case       {}, {}, a vocabulary of {}{}\n\n", plan.source,
+                     plan.tiny ? counted(drafted, "drafted token")
+                               : fmt::format("at most {}", counted(drafted, "drafted token")),
+                     plan.vocab_size(),
+                     plan.decoding.prompt.empty()
+                         ? ""
+                         : ", behind the prompt " + joined(plan.decoding.prompt));
 }
 
 /// "min(1, 3/2) = 1": the formula with its numbers, and what the rule really did.
@@ -111,29 +145,49 @@ std::string drafted_position(const law::TraceStep& step, const Exact& reached,
   return out;
 }
 
+/// One position behind one accepted prefix, or behind the first of those that `reached` sums up.
+std::string position_of(const law::TraceStep& step, const Exact& reached, const std::string& rule) {
+  if (!step.draft.empty()) return drafted_position(step, reached, rule);
+  return fmt::format("Bonus      reached with probability {}, drawn from {}\n\n",
+                     with_decimal(reached), joined(step.last));
+}
+
 /// One step a position: rows depend on the position only, so every prefix shows the same algebra.
-std::string positions_of(const LawResult& result) {
-  const auto steps = law::trace(result.tiny_case, result.emission);
+std::string merged_positions(const std::vector<law::TraceStep>& steps, int draft_count,
+                             const std::string& rule) {
   std::string out;
-  for (std::size_t length = 0; length <= static_cast<std::size_t>(result.tiny_case.draft_count());
-       ++length) {
+  for (int length = 0; length <= draft_count; ++length) {
     Exact reached = 0;
     const law::TraceStep* first = nullptr;
     for (const law::TraceStep& step : steps) {
-      if (step.accepted.size() != length) continue;
+      if (step.accepted.size() != static_cast<std::size_t>(length)) continue;
       if (first == nullptr) first = &step;
       reached += step.reached;
     }
     if (first == nullptr) {
-      const bool is_bonus = length == static_cast<std::size_t>(result.tiny_case.draft_count());
-      out +=
-          (is_bonus ? "Bonus   " : fmt::format("Position {}", length + 1)) + "   never reached\n\n";
-    } else if (first->draft.empty()) {
-      out += fmt::format("Bonus      reached with probability {}, drawn from {}\n\n",
-                         with_decimal(reached), joined(first->last));
+      out += (length == draft_count ? "Bonus   " : fmt::format("Position {}", length + 1)) +
+             "   never reached\n\n";
     } else {
-      out += drafted_position(*first, reached, result.rule.name);
+      out += position_of(*first, reached, rule);
     }
+  }
+  return out;
+}
+
+/// Step by step, where the draft is a chain of a draft model: always for rows given, which depend
+/// on the position only; for toys when asked, one step a prefix.
+std::string positions_of(const LawResult& result) {
+  const LawPlan& plan = result.plan;
+  if (!has_steps(plan)) return "";
+  const auto steps = law::trace(*plan.tiny, result.emission);
+  if (plan.rows_depend_on_position_only) {
+    return merged_positions(steps, plan.tiny->draft_count(), plan.rule->name);
+  }
+  std::string out;
+  for (const law::TraceStep& step : steps) {
+    out += fmt::format("Behind     {}\n",
+                       step.accepted.empty() ? "the prompt" : "accepted " + joined(step.accepted));
+    out += position_of(step, step.reached, plan.rule->name);
   }
   return out;
 }
@@ -178,30 +232,71 @@ std::string sequences_of(const LawResult& result) {
     const Exact without = in(result.target, tokens);
     table.add({joined(tokens), readable(with), readable(without), readable(with - without)});
   }
-  return fmt::format(
-             "Joint law of {} tokens (an iteration that emits fewer goes on with the "
-             "target)\n",
-             result.tiny_case.draft_count() + 1) +
+  const std::string through =
+      result.plan.iterations == 1 ? "an iteration" : counted(result.plan.iterations, "iteration");
+  return fmt::format("Joint law of {} tokens ({} that emits fewer goes on with the target)\n",
+                     result.joint_length, through) +
          table.text() + and_more(all.size()) + "\n";
 }
 
-std::string rates_of(const LawResult& result) {
-  const int length = result.tiny_case.draft_count();
-  std::string out = fmt::format("expected tokens per iteration   {}\n",
-                                with_decimal(law::expected_emitted(result.emission)));
-  if (length > 0) {
+std::string histories_of(const LawResult& result) {
+  if (result.histories.empty()) return "";
+  Table table({{"tokens"}, {"emitted per iteration"}, {"probability", Align::kRight}});
+  std::size_t shown = 0;
+  for (const auto& [history, probability] : result.histories) {
+    if (++shown > kRowsShown) break;
+    table.add({joined(history.tokens), fmt::format("{}", fmt::join(history.emitted_counts, " ")),
+               readable(probability)});
+  }
+  return fmt::format("What {} emit\n", counted(result.plan.iterations, "iteration")) +
+         table.text() + and_more(result.histories.size()) + "\n";
+}
+
+std::string acceptance_of(const LawResult& result) {
+  if (!result.plan.tiny) return "";
+  const int length = result.plan.decoding.draft_count;
+  if (length == 0) return "";
+  const bool is_chain =
+      result.plan.tiny->parents == law::chain_parents(result.plan.tiny->draft_count());
+  std::string out;
+  if (is_chain) {
     out += fmt::format("draft acceptance                {}   accepted / drafted\n",
                        with_decimal(law::draft_acceptance(result.emission, length)));
-    const auto positions = law::acceptance_by_position(result.emission, length);
-    for (std::size_t i = 0; i < positions.size(); ++i) {
-      const auto rate = positions[i].conditional();
-      out += fmt::format("conditional acceptance at {}     {}   accepted / reached\n", i + 1,
-                         rate ? with_decimal(*rate) : "never reached");
-    }
   }
-  return out +
-         fmt::format("total variation to the target   {}\n",
-                     result.distance == 0 ? "exactly 0: lossless" : with_decimal(result.distance));
+  const auto positions = law::acceptance_by_position(result.emission, length);
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    const auto rate = positions[i].conditional();
+    out += fmt::format("conditional acceptance at {}     {}   accepted / reached\n", i + 1,
+                       rate ? with_decimal(*rate) : "never reached");
+  }
+  return out;
+}
+
+std::string distance_line(const std::string& what, const Exact& distance) {
+  return fmt::format("{:<31} {}\n", what,
+                     distance == 0 ? "exactly 0: lossless" : with_decimal(distance));
+}
+
+std::string rates_of(const LawResult& result) {
+  std::string out = fmt::format(
+      "expected tokens per iteration   {}\n",
+      result.expected.front() ? with_decimal(*result.expected.front()) : "no iteration");
+  for (std::size_t k = 1; k < result.expected.size(); ++k) {
+    out += fmt::format("  in iteration {:<17} {}\n", k + 1,
+                       result.expected[k] ? with_decimal(*result.expected[k]) : "never reached");
+  }
+  if (result.formula) {
+    out += fmt::format("by the closed form              {}{}\n", with_decimal(*result.formula),
+                       *result.formula == *result.expected.front() ? "" : "   NOT THE SAME");
+  }
+  out += acceptance_of(result);
+  if (result.sequence) {
+    out += distance_line(fmt::format("distance over {}", counted(*result.plan.tokens, "token")),
+                         result.sequence->distance);
+  }
+  const law::Limits& limits = result.plan.decoding.limits;
+  if (limits.eos || !limits.stops.empty() || limits.token_count_max) return out;
+  return out + distance_line("total variation to the target", result.distance);
 }
 
 }  // namespace
@@ -212,23 +307,18 @@ std::string readable(const Exact& value) {
   return fmt::format("~{:.6g}", value.convert_to<double>());
 }
 
-LawResult law_result(law::ModelCase tiny_case, const std::string& rule) {
-  LawResult result{law::law_rule(rule), std::move(tiny_case), {}, {}, {}, 0};
-  const int length = result.tiny_case.draft_count() + 1;
-  const bool is_greedy = result.rule.decoded == law::DecodedLaw::kGreedy;
-  const auto truth =
-      is_greedy ? reference::model::greedy_model(result.tiny_case.target) : result.tiny_case.target;
-  const law::RuleFunction function = result.rule.make(law::checked(result.rule, {}));
-  result.emission = law::emission_law(law::decoding_of(result.tiny_case, function));
-  result.joint = law::extended_law(*truth, result.emission, length);
-  result.target = law::target_law(*truth, length);
-  result.distance = law::total_variation(result.joint, result.target);
-  return result;
+bool has_steps(const LawPlan& plan) {
+  if (!plan.tiny || !plan.decoding.prompt.empty()) return false;
+  const bool is_chain = plan.tiny->parents == law::chain_parents(plan.tiny->draft_count());
+  return is_chain && (plan.rows_depend_on_position_only || plan.shows_steps);
 }
 
 std::string law_page(const LawResult& result) {
-  return header_of(result) + positions_of(result) + emissions_of(result) + sequences_of(result) +
-         rates_of(result);
+  std::string out = header_of(result) + positions_of(result) + emissions_of(result);
+  out += histories_of(result);
+  // Long joint laws tell a reader nothing that the distance does not.
+  if (result.target.size() <= kRowsShown || result.plan.tiny) out += sequences_of(result);
+  return out + rates_of(result);
 }
 
 }  // namespace draftproof::tools

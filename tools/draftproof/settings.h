@@ -79,14 +79,33 @@ struct ContractSettings {
 struct LawSettings {
   std::string target;
   std::string draft;
-  std::string rule = "chain";
+  std::string rule;                       ///< empty: chain, or the rule of the method
+  std::vector<std::string> rule_options;  ///< NAME=VALUE
   int length = 1;
+  std::string method;
+  std::string toy;
+  std::string tree;  ///< children per node, level by level: 2,1
+  std::string siblings = "independent";
+  bool reports_one_hot = false;
+  std::string coins;  ///< empty: fresh, or what the method reads
+  int iterations = 1;
+  std::optional<int> tokens;       ///< the first so many, of as many iterations as it takes
+  std::vector<std::string> stops;  ///< ids that end a request when they come in a row: 1,2
+  std::optional<int> token_count_max;
+  bool shows_steps = false;
+  bool shows_faults = false;
   std::optional<double> temperature;
   std::optional<std::int64_t> top_k;
   std::optional<double> top_p;
   std::optional<double> min_p;
   std::string preset = "default";
   ContractSettings contracts;
+  OutputSettings output;
+};
+
+struct TableSettings {
+  std::string name;  ///< family, rules, methods or faults
+  std::string toy;   ///< empty: five toys each
   OutputSettings output;
 };
 

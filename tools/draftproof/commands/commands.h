@@ -17,6 +17,8 @@ ExitCode law(const LawSettings& settings, const Streams& streams);
 ExitCode replay(const ReplaySettings& settings, const Streams& streams);
 /// Says what is in PTX files and which instruction forms the emulator lacks.
 ExitCode inspect(const InspectSettings& settings, const Streams& streams);
+/// Prints what is known of all rules, methods and faults at once.
+ExitCode table(const TableSettings& settings, const Streams& streams);
 /// Prints a catalog, one line an entry.
 ExitCode list(const ListSettings& settings, const Streams& streams);
 

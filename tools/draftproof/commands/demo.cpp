@@ -11,7 +11,6 @@
 #include "tools/draftproof/check_run.h"
 #include "tools/draftproof/commands/commands.h"
 #include "tools/draftproof/kernel_mutants.h"
-#include "tools/draftproof/law_case.h"
 #include "tools/draftproof/law_page.h"
 
 namespace draftproof::tools {
@@ -81,7 +80,7 @@ ExitCode show_law(const Streams& streams) {
   LawSettings settings;
   settings.target = ".1,.3,.6";
   settings.draft = ".7,.2,.1";
-  const LawResult result = law_result(law_case(settings), "chain");
+  const LawResult result = law_result(law_plan(settings));
   streams.out << "1. One exact law: draftproof law --target .1,.3,.6 --draft .7,.2,.1\n\n"
               << law_page(result) << "\n"
               << std::flush;

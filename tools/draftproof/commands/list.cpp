@@ -7,12 +7,14 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "fixtures/faults/fault.h"
 #include "fixtures/mutants/catalog.h"
 #include "gpu/emulator/isa/form.h"
 #include "gpu/emulator/text/parsed_module.h"
 #include "gpu/kernels/embedded.h"
 #include "oracle/claim.h"
 #include "properties/property.h"
+#include "reference/draft/method.h"
 #include "reference/error.h"
 #include "reference/law/rule.h"
 #include "tools/draftproof/commands/commands.h"
@@ -56,14 +58,73 @@ Entries claims_list() {
   return entries;
 }
 
+std::string_view kind_of(reference::law::RuleKind kind) {
+  return kind == reference::law::RuleKind::kLossy ? "LOSSY" : "lossless";
+}
+
 Entries rules_list() {
   Entries entries;
   for (const auto& rule : reference::law::law_rules()) {
+    std::vector<std::string> options;
+    for (const auto& option : rule.options) {
+      options.push_back(fmt::format("{} = {}", option.name, reference::to_string(option.value)));
+    }
     entries.push_back({rule.name,
-                       {{"keeps", rule.acceptance},
+                       {{"kind", std::string(kind_of(rule.kind))},
+                        {"conditions", rule.conditions},
+                        {"keeps", rule.acceptance},
                         {"recovered", rule.recovered},
                         {"bonus", rule.bonus},
+                        {"options", fmt::format("{}", fmt::join(options, ", "))},
                         {"citation", rule.citation}}});
+  }
+  return entries;
+}
+
+Entries methods_list() {
+  Entries entries;
+  for (const auto& method : reference::draft::methods()) {
+    entries.push_back({method.name,
+                       {{"kind", std::string(kind_of(method.kind))},
+                        {"conditions", method.conditions},
+                        {"rule", method.rule},
+                        {"statement", method.statement},
+                        {"reads", method.reads},
+                        {"reports", method.reported},
+                        {"toys", fmt::format("{}", fmt::join(method.toys, ", "))},
+                        {"citation", method.citation}}});
+  }
+  return entries;
+}
+
+Entries toys_list() {
+  Entries entries;
+  for (const auto& toy : reference::model::toys()) {
+    entries.push_back(
+        {toy.name,
+         {{"vocabulary", std::to_string(toy.target->vocab_size())}, {"statement", toy.statement}}});
+  }
+  return entries;
+}
+
+Entries coins_list() {
+  Entries entries;
+  for (const auto& scheme : reference::law::coin_schemes()) {
+    entries.push_back({scheme.name, {{"statement", scheme.statement}}});
+  }
+  return entries;
+}
+
+Entries faults_list() {
+  Entries entries;
+  for (const auto& fault : fixtures::faults()) {
+    const bool is_lossy = fault.effect == fixtures::FaultEffect::kLossy;
+    entries.push_back({fault.name,
+                       {{"area", fault.area},
+                        {"effect", is_lossy ? "lossy" : "lossless but inefficient"},
+                        {"least_setting", fault.least_setting},
+                        {"statement", fault.statement},
+                        {"report", fault.report}}});
   }
   return entries;
 }
@@ -215,7 +276,9 @@ Entries checklist_list() {
 const std::vector<std::pair<std::string, std::function<Entries()>>>& catalogs() {
   static const std::vector<std::pair<std::string, std::function<Entries()>>> list = {
       {"properties", properties_list}, {"claims", claims_list},
-      {"rules", rules_list},           {"mutants", mutants_list},
+      {"rules", rules_list},           {"methods", methods_list},
+      {"toy-models", toys_list},       {"coins", coins_list},
+      {"faults", faults_list},         {"mutants", mutants_list},
       {"kernels", kernels_list},       {"instructions", instructions_list},
       {"checklist", checklist_list},   {"presets", presets_list},
       {"engines", engines_list},

@@ -1,0 +1,227 @@
+#include "tools/draftproof/law_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+
+#include "reference/error.h"
+#include "tools/draftproof/law_case.h"
+
+namespace draftproof::tools {
+namespace {
+
+namespace law = reference::law;
+namespace model = reference::model;
+using reference::Exact;
+using reference::Token;
+
+[[noreturn]] void refuse(const std::string& message, const std::string& place) {
+  throw Error(ErrorKind::kInput, message, place);
+}
+
+/// "2,1" as numbers of at least `least`.
+std::vector<int> numbers_of(const std::string& text, int least, const std::string& option) {
+  std::vector<int> numbers;
+  std::size_t begin = 0;
+  while (begin <= text.size()) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    int number = 0;
+    const char* const first = text.data() + begin;
+    const auto [rest, fault] = std::from_chars(first, text.data() + end, number);
+    if (fault != std::errc() || rest != text.data() + end || number < least)
+      refuse(fmt::format("'{}' is no list of numbers from {} on; write 2,1", text, least), option);
+    numbers.push_back(number);
+    begin = end + 1;
+  }
+  return numbers;
+}
+
+std::vector<Token> tokens_of(const std::string& text, int vocab_size, const std::string& option) {
+  std::vector<Token> tokens;
+  for (int number : numbers_of(text, 0, option)) {
+    if (number >= vocab_size)
+      refuse(fmt::format("token {} is outside the vocabulary of {}", number, vocab_size), option);
+    tokens.push_back(number);
+  }
+  return tokens;
+}
+
+law::OptionValues options_of(const law::LawRule& rule, const std::vector<std::string>& texts) {
+  law::OptionValues given;
+  for (const std::string& text : texts) {
+    const std::size_t sign = text.find('=');
+    if (sign == std::string::npos) refuse("'" + text + "' is no NAME=VALUE", "--rule-option");
+    given[text.substr(0, sign)] = reference::exact_from_text(text.substr(sign + 1));
+  }
+  try {
+    return law::checked(rule, given);
+  } catch (const Error& error) {
+    refuse(error.message(), "--rule-option");
+  }
+}
+
+law::SiblingDraw siblings_of(const std::string& name) {
+  static const std::map<std::string, law::SiblingDraw> names = {
+      {"independent", law::SiblingDraw::kIndependent},
+      {"without-replacement", law::SiblingDraw::kWithoutReplacement},
+      {"largest", law::SiblingDraw::kLargest}};
+  const auto found = names.find(name);
+  if (found == names.end())
+    refuse("'" + name + "' is none of independent, without-replacement, largest", "--siblings");
+  return found->second;
+}
+
+/// What `lookup` answers; its complaint gets the option that named the thing.
+template <class Lookup, class Name>
+auto named(const Lookup& lookup, const Name& name, const std::string& option) {
+  try {
+    return lookup(name);
+  } catch (const Error& error) {
+    refuse(error.message(), option);
+  }
+}
+
+/// The shape of the draft, checked against what the rule takes.
+std::vector<int> parents_of(const LawSettings& settings, const law::LawRule& rule) {
+  if (settings.tree.empty()) return law::chain_parents(settings.length);
+  if (rule.shape == law::TakenShape::kChain)
+    refuse(fmt::format("rule {} takes a chain; leave --tree out, or see draftproof list rules",
+                       rule.name),
+           "--tree");
+  const std::vector<int> widths = numbers_of(settings.tree, 1, "--tree");
+  double nodes = 0;
+  double level = 1;
+  for (int width : widths) nodes += level *= width;
+  if (nodes > 64) refuse(fmt::format("{} nodes, more than 64; make it smaller", nodes), "--tree");
+  if (rule.shape == law::TakenShape::kOneLevel && widths.size() > 1)
+    refuse(fmt::format("rule {} takes siblings of one level, as --tree {}", rule.name, widths[0]),
+           "--tree");
+  return law::tree_parents(widths);
+}
+
+void check_siblings(const law::LawRule& rule, const law::ModelCase& tiny) {
+  if (rule.siblings.empty()) return;
+  const bool has_siblings = tiny.parents != law::chain_parents(tiny.draft_count());
+  const bool is_known =
+      std::find(rule.siblings.begin(), rule.siblings.end(), tiny.siblings) != rule.siblings.end();
+  if (has_siblings && !is_known) {
+    refuse(fmt::format("rule {} is not right for siblings drawn so; its laws hold when: {}",
+                       rule.name, rule.conditions),
+           "--siblings");
+  }
+}
+
+law::ModelCase tiny_of(const LawSettings& settings, const law::LawRule& rule, LawPlan& plan) {
+  law::ModelCase tiny;
+  if (settings.toy.empty()) {
+    LawSettings rows = settings;
+    if (!settings.tree.empty()) {
+      rows.length = static_cast<int>(numbers_of(settings.tree, 1, "--tree").size());
+    }
+    tiny = law_case(rows);
+    plan.source = "rows given";
+    plan.rows_depend_on_position_only = true;
+  } else {
+    if (!settings.target.empty()) refuse("a toy brings its own rows; leave it out", "--target");
+    if (settings.length < 0) {
+      refuse(fmt::format("{} is no draft length; give 0 or more", settings.length), "--length");
+    }
+    plan.toy = named(model::toy, settings.toy, "--toy");
+    plan.source = "toy " + settings.toy;
+    tiny = law::chain_case(plan.toy.target, plan.toy.draft, 0);
+  }
+  tiny.parents = parents_of(settings, rule);
+  tiny.siblings = siblings_of(settings.siblings);
+  if (settings.reports_one_hot) tiny.report = law::DraftReport::kOneHot;
+  check_siblings(rule, tiny);
+  return tiny;
+}
+
+void plan_method(const LawSettings& settings, LawPlan& plan) {
+  if (!settings.target.empty()) {
+    refuse("a method has a toy of its own; leave --target out, choose with --toy", "--method");
+  }
+  if (!settings.tree.empty() || settings.reports_one_hot || settings.length != 1) {
+    refuse("the method decides the shape of its draft; leave --length, --tree, --one-hot out",
+           "--method");
+  }
+  const auto find = [](const std::string& name) { return &reference::draft::method(name); };
+  plan.method = named(find, settings.method, "--method");
+  const std::string toy = settings.toy.empty() ? plan.method->toys.front() : settings.toy;
+  plan.toy = named(model::toy, toy, "--toy");
+  plan.source = fmt::format("method {} over toy {}", plan.method->name, toy);
+  plan.decoding = named(plan.method->make, plan.toy, "--toy");
+  const std::string rule = settings.rule.empty() ? plan.method->rule : settings.rule;
+  const bool is_listed = std::any_of(law::law_rules().begin(), law::law_rules().end(),
+                                     [&](const law::LawRule& entry) { return entry.name == rule; });
+  if (is_listed || !settings.rule.empty()) {
+    plan.rule = named(law::law_rule, rule, "--rule");
+    plan.options = options_of(*plan.rule, settings.rule_options);
+  }
+  if (!settings.rule.empty()) plan.decoding.rule = plan.rule->make(plan.options);
+}
+
+void plan_model(const LawSettings& settings, LawPlan& plan) {
+  plan.rule = named(law::law_rule, settings.rule.empty() ? "chain" : settings.rule, "--rule");
+  plan.options = options_of(*plan.rule, settings.rule_options);
+  plan.tiny = tiny_of(settings, *plan.rule, plan);
+  plan.decoding = law::decoding_of(*plan.tiny, plan.rule->make(plan.options));
+  plan.decoding.prompt = plan.toy.prompt;
+  if (!settings.tree.empty()) {
+    // Nodes deeper than the draft is long are left out; the tree says how deep it is.
+    plan.decoding.draft_count = static_cast<int>(numbers_of(settings.tree, 1, "--tree").size());
+  }
+  if (plan.rule->decoded == law::DecodedLaw::kGreedy) {
+    plan.decoding.target = model::greedy_model(plan.decoding.target);
+  }
+}
+
+void plan_limits(const LawSettings& settings, LawPlan& plan) {
+  law::Limits& limits = plan.decoding.limits;
+  if (!settings.contracts.end_tokens.empty()) {
+    limits.eos = tokens_of(settings.contracts.end_tokens, plan.vocab_size(), "--eos").front();
+  }
+  for (const std::string& stop : settings.stops)
+    limits.stops.push_back(tokens_of(stop, plan.vocab_size(), "--stop"));
+  if (settings.token_count_max && *settings.token_count_max < 1)
+    refuse(fmt::format("{} tokens; give 1 or more", *settings.token_count_max), "--max-tokens");
+  limits.token_count_max = settings.token_count_max;
+  const bool is_limited = limits.eos || !limits.stops.empty() || limits.token_count_max;
+  if (is_limited && !settings.tokens)
+    refuse("the end of a request needs --tokens: how many of them to follow", "--tokens");
+  if (!settings.contracts.prompt.empty())
+    plan.decoding.prompt = tokens_of(settings.contracts.prompt, plan.vocab_size(), "--prompt");
+}
+
+}  // namespace
+
+bool asks_for_decoding(const LawSettings& settings) {
+  return !settings.method.empty() || !settings.toy.empty() || !settings.tree.empty() ||
+         settings.iterations != 1 || settings.tokens || !settings.stops.empty() ||
+         settings.token_count_max || !settings.coins.empty() || !settings.rule_options.empty() ||
+         settings.shows_faults;
+}
+
+LawPlan law_plan(const LawSettings& settings) {
+  LawPlan plan;
+  if (settings.method.empty()) {
+    plan_model(settings, plan);
+  } else {
+    plan_method(settings, plan);
+  }
+  if (settings.iterations < 1)
+    refuse(fmt::format("{} iterations; give 1 or more", settings.iterations), "--iterations");
+  if (settings.tokens && *settings.tokens < 1)
+    refuse(fmt::format("{} tokens; give 1 or more", *settings.tokens), "--tokens");
+  if (!settings.coins.empty())
+    plan.decoding.coins = named(law::coin_scheme, settings.coins, "--coins");
+  plan.iterations = settings.iterations;
+  plan.tokens = settings.tokens;
+  plan.shows_steps = settings.shows_steps;
+  plan_limits(settings, plan);
+  return plan;
+}
+
+}  // namespace draftproof::tools
