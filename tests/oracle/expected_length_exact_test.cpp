@@ -86,6 +86,35 @@ TEST(EmitsNoMoreThanLossless, CallsTypicalAcceptanceLossyOnTreesAndChains) {
   EXPECT_GT(caught, 15) << "of 20: below, the children of one node are the whole vocabulary";
 }
 
+/// In how many of some chains a rule of the list is called lossy.
+int times_caught(const std::string& name) {
+  const law::LawRule& rule = law::law_rule(name);
+  int caught = 0;
+  for (const law::ModelCase& tiny : chains())
+    caught += verdict_on(tiny, rule.make(law::checked(rule, {}))).kind == VerdictKind::kViolated;
+  return caught;
+}
+
+TEST(EmitsNoMoreThanLossless, CatchesTheLossyRulesThatKeepMore) {
+  for (const char* name : {"always-accept", "typical", "synthetic", "entropy-relaxed"})
+    EXPECT_GT(times_caught(name), 0) << name;
+  // draft 1[target >= draft] is at most min(target, draft), token by token.
+  EXPECT_EQ(times_caught("at-least-draft"), 0);
+}
+
+// A threshold raises what a child is kept with above its probability: more than is lossless where
+// the child was known beforehand, less than the ratio would keep of a child that was drawn.
+TEST(EmitsNoMoreThanLossless, CatchesThresholdsOnTreesKnownBeforehandOnly) {
+  const law::LawRule& rule = law::law_rule("thresholds");
+  const law::RuleFunction function = rule.make(law::checked(rule, {}));
+  for (std::uint64_t seed = 1; seed <= 4; ++seed)
+    EXPECT_EQ(verdict_on(law::tree_case(Family::kFullMemory, 3, {2}, SiblingDraw::kLargest, seed),
+                         function)
+                  .kind,
+              VerdictKind::kViolated);
+  EXPECT_EQ(times_caught("thresholds"), 0);
+}
+
 // "Accept if the target's probability is at least the draft's" is lossy, but keeps too little to be
 // seen by counting; the law has to say it.
 TEST(EmitsNoMoreThanLossless, DoesNotSeeALossyRuleThatKeepsLess) {
