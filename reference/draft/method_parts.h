@@ -1,0 +1,18 @@
+// Pieces of the list of methods that several files share.
+#pragma once
+
+#include <vector>
+
+#include "reference/draft/method.h"
+
+namespace draftproof::reference::draft {
+
+/// What all methods that read a hidden state have in common.
+Method hidden_method();
+/// Multi-token prediction, and targets with recurrent state.
+std::vector<Method> predicting_methods();
+/// Control of draft length, and reasons not to draft.
+std::vector<Method> length_methods();
+std::vector<Method> gate_methods();
+
+}  // namespace draftproof::reference::draft
