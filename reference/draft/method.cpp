@@ -58,9 +58,8 @@ std::vector<Method> model_methods() {
 const std::vector<Method>& methods() {
   static const std::vector<Method> list = [] {
     std::vector<Method> all;
-    for (const auto part :
-         {model_methods, lookup_methods, vocabulary_methods, hidden_state_methods, self_methods,
-          block_methods, composed_methods}) {
+    for (const auto part : {model_methods, lookup_methods, vocabulary_methods, hidden_state_methods,
+                            self_methods, block_methods, composed_methods}) {
       std::vector<Method> more = part();
       all.insert(all.end(), more.begin(), more.end());
     }
