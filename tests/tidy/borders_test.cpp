@@ -88,9 +88,14 @@ Complaints independence(const SourceFile& file) {
       // law/rules.
       {std::regex("reference/law/(?!([a-z]+_)?coin_(law|count)\\.).*"),
        std::regex("reference/verify/.*")},
-      {std::regex("reference/(?!law/).*"), std::regex("reference/law/.*")},
+      // Drafters hand trees of laws to the rules of law/, and know nothing of masses.
+      {std::regex("reference/draft/.*"), std::regex("reference/verify/.*")},
+      {std::regex("reference/(?!law/|draft/).*"), std::regex("reference/law/.*")},
       // The catalog asks for the names of the rules, and decides nothing.
-      {std::regex("fixtures/(?!mutants/catalog\\.).*"), std::regex("reference/(verify|law)/.*")},
+      {std::regex("fixtures/(?!mutants/catalog\\.|faults/).*"),
+       std::regex("reference/(verify|law)/.*")},
+      // Faults are exchanged steps of decoders of law/; they are no subject that law/ judges.
+      {std::regex("fixtures/faults/.*"), std::regex("reference/verify/.*")},
   };
   static const std::regex include(R"rx(^\s*#\s*include\s+"([^"]+)")rx");
   Complaints complaints;
