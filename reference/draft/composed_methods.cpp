@@ -3,6 +3,7 @@
 #include "reference/draft/compose/parallel_draft.h"
 #include "reference/draft/compose/speculation_ahead.h"
 #include "reference/draft/expected.h"
+#include "reference/draft/hierarchical.h"
 #include "reference/draft/length/length_policy.h"
 #include "reference/draft/lookup/ngram_simple.h"
 #include "reference/draft/lookup/suffix_match.h"
@@ -205,8 +206,8 @@ Method parallel_method() {
 }  // namespace
 
 std::vector<Method> composed_methods() {
-  std::vector<Method> list = {ngram_then_model(), match_or_model(), ahead(false), ahead(true),
-                              parallel_method()};
+  std::vector<Method> list = {ngram_then_model(), match_or_model(),  ahead(false),
+                              ahead(true),        parallel_method(), hierarchical_method()};
   for (const auto part : {length_methods, gate_methods})
     for (Method& method : part()) list.push_back(std::move(method));
   return list;
