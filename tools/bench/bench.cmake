@@ -8,3 +8,7 @@ if(benchmark_FOUND)
     target_link_libraries(${name} PRIVATE draftproof_tools benchmark::benchmark)
   endforeach()
 endif()
+
+# What exact laws cost: a table, `ninja law_cost`.
+add_executable(law_cost EXCLUDE_FROM_ALL tools/bench/law_cost.cpp)
+target_link_libraries(law_cost PRIVATE draftproof_reference)
