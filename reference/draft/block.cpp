@@ -108,7 +108,7 @@ Method dflash_drawn() {
 
 Method dspark() {
   Method method = block_method([](const model::Toy& toy) {
-    ChainLaws laws = reporting_drawn(corrected_law(toy));
+    ChainLaws laws = reporting_drawn(markov_law(toy));
     laws.stops = stops_unconfident(toy, kConfident);
     return laws;
   });
@@ -139,7 +139,7 @@ Method dspark() {
 
 Method dspark_largest() {
   Method method = block_method([](const model::Toy& toy) {
-    return reporting_drawn(largest_only(corrected_law(toy), kLargestCount));
+    return reporting_drawn(largest_only(markov_law(toy), kLargestCount));
   });
   method.name = "dspark-topk";
   method.statement = "the corrected row cut to its two largest tokens, drawn from and reported cut";

@@ -36,7 +36,7 @@ PointLaw parallel_model_law(const model::Toy& toy) {
   };
 }
 
-PointLaw corrected_law(const model::Toy& toy) {
+PointLaw markov_law(const model::Toy& toy) {
   return [base = base_law(toy), draft = toy.draft](const ChainPoint& point) {
     return biased(base(point), draft->row({token_before(point)}));
   };

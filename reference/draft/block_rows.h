@@ -18,7 +18,7 @@ PointLaw parallel_model_law(const model::Toy& toy);
 
 /// DSpark: base(x) (1 + bias(x | token before)), over its sum; the bias is the toy's draft behind
 /// that token alone.
-PointLaw corrected_law(const model::Toy& toy);
+PointLaw markov_law(const model::Toy& toy);
 /// The same cut to its `count` largest tokens (vLLM dspark_draft_topk, 2026-08), over its sum.
 PointLaw largest_only(PointLaw law, int count);
 /// Domino: base(x) (1 + bias(x | state)), the state of T6 fed with what was drafted.

@@ -22,12 +22,12 @@ TEST(BlockRows, OfABaseKnowNothingOfTheBlock) {
 }
 
 TEST(BlockRows, AreCorrectedByTheTokenBefore) {
-  const PointLaw corrected = corrected_law(model::toy("full-memory"));
-  EXPECT_NE(corrected({kContext, {1}, kMemory}), corrected({kContext, {2}, kMemory}));
+  const PointLaw markov = markov_law(model::toy("full-memory"));
+  EXPECT_NE(markov({kContext, {1}, kMemory}), markov({kContext, {2}, kMemory}));
   // .7 1.7, .2 1.2, .1 1.1 over 1.54.
-  EXPECT_EQ(corrected_law(model::toy("textbook"))({kContext, {}, kMemory}),
+  EXPECT_EQ(markov_law(model::toy("textbook"))({kContext, {}, kMemory}),
             (LawRow{Exact(119, 154), Exact(24, 154), Exact(11, 154)}));
-  EXPECT_EQ(largest_only(corrected_law(model::toy("textbook")), 2)({kContext, {}, kMemory}),
+  EXPECT_EQ(largest_only(markov_law(model::toy("textbook")), 2)({kContext, {}, kMemory}),
             (LawRow{Exact(119, 143), Exact(24, 143), 0}));
 }
 
