@@ -150,7 +150,7 @@ void add_decoding(CLI::App& command, LawSettings& settings) {
   command.add_option("--toy", settings.toy, "Target and draft: see draftproof list toy-models");
   command.add_option("--tree", settings.tree, "Draft a tree; children per node, by level: 2,1");
   command.add_option("--siblings", settings.siblings,
-                     "independent, without-replacement or largest");
+                     "independent, without-replacement, largest or largest-then-drawn");
   command.add_flag("--one-hot", settings.reports_one_hot, "Report each token as its own law");
   command.add_option("--coins", settings.coins, "How coins are addressed: draftproof list coins");
   command.add_option("--iterations", settings.iterations, "Iterations to follow; default 1");

@@ -96,8 +96,7 @@ Table truths_of(const std::vector<FamilyRow>& rows) {
                {"found"},
                {"distance", Align::kLeft, 40},
                {"expected length", Align::kLeft, 40},
-               {"closed form"},
-               {"when lossless", Align::kLeft, 60}});
+               {"closed form"}});
   for (const FamilyRow& row : rows) {
     std::string distances;
     std::string lengths;
@@ -108,14 +107,14 @@ Table truths_of(const std::vector<FamilyRow>& rows) {
           (cell.distance == 0 ? "0" : fmt::format("{:.4f}", cell.distance.convert_to<double>()));
       lengths += separator + fmt::format("{:.4f}", cell.expected.convert_to<double>());
     }
-    table.add({row.name, row.drafted, verdict_of(row), distances, lengths, formula_of(row),
-               row.conditions});
+    table.add({row.name, row.drafted, verdict_of(row), distances, lengths, formula_of(row)});
   }
   return table;
 }
 
 Table provenance_of(const std::vector<FamilyRow>& rows) {
   Table table({{"rule or method"},
+               {"when lossless", Align::kLeft, 48},
                {"to roll back", Align::kLeft, 36},
                {"ships in", Align::kLeft, 40},
                {"extra weights or training", Align::kLeft, 24},
@@ -124,9 +123,10 @@ Table provenance_of(const std::vector<FamilyRow>& rows) {
                {"graph capture and rollback", Align::kLeft, 28}});
   for (const FamilyRow& row : rows) {
     const law::Provenance& known = row.provenance;
-    table.add({row.name, text_or_none(known.state), text_or_none(known.engines),
-               text_or_none(known.weights), text_or_none(known.cost_model),
-               text_or_none(known.batch_kernel), text_or_none(known.graph_rollback)});
+    table.add({row.name, text_or_none(row.conditions), text_or_none(known.state),
+               text_or_none(known.engines), text_or_none(known.weights),
+               text_or_none(known.cost_model), text_or_none(known.batch_kernel),
+               text_or_none(known.graph_rollback)});
   }
   return table;
 }

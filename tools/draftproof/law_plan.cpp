@@ -66,10 +66,12 @@ law::SiblingDraw siblings_of(const std::string& name) {
   static const std::map<std::string, law::SiblingDraw> names = {
       {"independent", law::SiblingDraw::kIndependent},
       {"without-replacement", law::SiblingDraw::kWithoutReplacement},
-      {"largest", law::SiblingDraw::kLargest}};
+      {"largest", law::SiblingDraw::kLargest},
+      {"largest-then-drawn", law::SiblingDraw::kLargestThenDrawn}};
   const auto found = names.find(name);
   if (found == names.end())
-    refuse("'" + name + "' is none of independent, without-replacement, largest", "--siblings");
+    refuse("'" + name + "' is none of independent, without-replacement, largest, "
+           "largest-then-drawn", "--siblings");
   return found->second;
 }
 
