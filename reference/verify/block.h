@@ -1,4 +1,4 @@
-// Block verification on integer masses: Sun, Mendlovic, Leviathan, Aharoni, Beirami, Ro, Suresh,
+// Block verification on integer masses: Sun, Mendlovic, Leviathan, Aharoni, Ro, Beirami, Suresh,
 // "Block verification accelerates speculative decoding" (ICLR 2025, arXiv:2403.10444). It keeps the
 // longest prefix of the draft for which a coin says so, judging each prefix by the product of its
 // ratios, and so accepts at least as many tokens as the chain rule on average.

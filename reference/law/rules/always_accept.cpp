@@ -42,7 +42,7 @@ LawRule at_least_draft_rule() {
   rule.bonus = "target";
   rule.conditions = "against the target's law; lossy";
   rule.kind = RuleKind::kLossy;
-  rule.provenance = {"as chain",  "none known", "", "1 + sum of draft mass where target >= draft",
+  rule.provenance = {"as chain",  "not known", "", "1 + sum of draft mass where target >= draft",
                      "not known", "not known"};
   rule.make = [](const OptionValues&) -> RuleFunction {
     return [](const Verification& step, Chooser& chooser) {

@@ -105,7 +105,7 @@ LawRule block_rule() {
       "1 + sum over i of E[k_i] tokens an iteration, never fewer than chain; same for one-hot "
       "drafts",
       "vLLM (2026-06)",
-      "vLLM (2026-06)"};
+      "vLLM V2 captures the draft, not the rule (pulls 37639, 2026-03; 43924, open 2026-05)"};
   rule.make = [](const OptionValues&) { return block; };
   rule.expected_emitted = [](const ModelCase& tiny, const OptionValues&) {
     Context context;

@@ -59,6 +59,17 @@ LawRule chain_rule() {
   rule.bonus = "target";
   rule.conditions =
       "the row reported is the law drawn from; accept, recovered and draft coins apart";
+  rule.provenance = {
+      "target and draft K/V behind the accepted prefix; counts, grammar state, coin offsets",
+      "vLLM rejection_sample_method=standard (2026-08); SGLang "
+      "--speculative-use-rejection-sampling, "
+      "topk 1 (2026-07); TensorRT-LLM use_rejection_sampling (one_model_sampler.py @051edeb); "
+      "transformers assistant_model (2026-02)",
+      "",
+      "E[N] = 1 + sum over drafted paths of the product of min(target, draft); at a constant "
+      "acceptance a: (1 - a^(D+1)) / (1 - a)",
+      "FlashInfer chain sampling (0.7.4), which TensorRT-LLM calls; vLLM V2 (0.32.0)",
+      "vLLM V2 captures the draft, not the rule (pulls 37639, 2026-03; 43924, open 2026-05)"};
   rule.make = [](const OptionValues&) { return chain; };
   rule.expected_emitted = [](const ModelCase& tiny, const OptionValues&) {
     return expected_behind(tiny, {}, tiny.draft_count());

@@ -27,7 +27,7 @@ LawRule entropy_relaxed_rule() {
   rule.conditions = "against the target's law; exact for tolerance 0; lossy";
   rule.kind = RuleKind::kLossy;
   rule.options = {{kTolerance, Exact(1, 10), 0, 1, "weight of the uncertainty"}};
-  rule.provenance = {"as chain",  "none known", "", "as chain, more accepted",
+  rule.provenance = {"as chain",  "not known", "", "as chain, more accepted",
                      "not known", "not known"};
   rule.make = [](const OptionValues& options) -> RuleFunction {
     return [tolerance = options.at(kTolerance)](const Verification& step, Chooser& chooser) {

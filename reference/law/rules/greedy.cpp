@@ -47,6 +47,14 @@ LawRule greedy_rule() {
   rule.bonus = "the first maximum of target";
   rule.conditions = "against greedy decoding of the target, ties to the lowest id";
   rule.decoded = DecodedLaw::kGreedy;
+  rule.provenance = {
+      "target and draft K/V behind the accepted prefix; counts, grammar state",
+      "at temperature 0: llama.cpp (2026-04), transformers (2026-02), SGLang DFLASH (2026-07), "
+      "vLLM (2026-08); TensorRT-LLM PEARL (@0935b08)",
+      "",
+      "E[N] = 1 + sum over positions of the probability that the draft is greedy so far",
+      "not known",
+      "not known"};
   rule.make = [](const OptionValues&) { return greedy; };
   rule.expected_emitted = [](const ModelCase& tiny, const OptionValues&) { return expected(tiny); };
   return rule;

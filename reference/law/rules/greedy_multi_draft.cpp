@@ -1,9 +1,9 @@
 // Greedy multi-draft verification: all siblings but the last are the draft's largest tokens S, the
 // last is drawn from the draft's row outside S. Hu et al., "Towards optimal multi-draft speculative
-// decoding" (ICLR 2025, arXiv:2502.18779), section 5. The drawn sibling is tested by its ratio; on
-// a rejection one token is drawn from the residual, and where it is in S that sibling is followed,
-// so that target(S) + sum over the others of min(target, draft') are accepted: the optimum for this
-// law of siblings. A rule of S alone would be target-only.
+// decoding" (ICLR 2025, arXiv:2502.18779). The drawn sibling is tested by its ratio; on a rejection
+// one token is drawn from the residual, and where it is in S that sibling is followed, so that
+// target(S) + sum over the others of min(target, draft') are accepted: the optimum for this law of
+// siblings. A rule of S alone would be target-only.
 #include <algorithm>
 
 #include "reference/error.h"
@@ -64,7 +64,7 @@ Exact expected_behind(const ModelCase& tiny, const Context& context, int node) {
 LawRule greedy_multi_draft_rule() {
   LawRule rule;
   rule.name = "greedy-multi-draft";
-  rule.citation = "Hu et al., ICLR 2025 (arXiv:2502.18779), section 5";
+  rule.citation = "Hu et al., ICLR 2025 (arXiv:2502.18779)";
   rule.acceptance =
       "the drawn sibling: min(1, target(x) / draft'(x)), draft' = draft outside S, normalised; "
       "then "
@@ -75,7 +75,7 @@ LawRule greedy_multi_draft_rule() {
   rule.shape = TakenShape::kTree;
   rule.siblings = {SiblingDraw::kLargestThenDrawn};
   rule.provenance = {"as other trees: K/V of branches that were not accepted is discarded",
-                     "none known",
+                     "not known",
                      "a second model of the same vocabulary",
                      "one draw more than target-only where the drawn sibling is rejected",
                      "not known",

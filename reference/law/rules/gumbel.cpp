@@ -57,7 +57,7 @@ LawRule shared_noise_rule() {
       "shared";
   rule.provenance = {
       "target and draft K/V behind the accepted prefix",
-      "none known (reference code github.com/majid-daliri/DISD)",
+      "not known; reference code github.com/majid-daliri/DISD",
       "",
       "acceptance at least (1 - TV) / (1 + TV) for the race; the overlap of cells here",
       "not known",

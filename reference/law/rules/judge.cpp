@@ -26,7 +26,7 @@ LawRule judge_rule() {
   rule.options = {
       {kApproved, 1, 0, 2147483647, "sum of 2^id over the approved token ids; 1: token 0 only"}};
   rule.provenance = {"as chain",
-                     "none known",
+                     "not known",
                      "a classifier head on the target's hidden state, trained on labelled tokens",
                      "1 + sum of approved draft mass",
                      "not known",

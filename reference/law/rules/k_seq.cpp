@@ -1,5 +1,5 @@
 // K-SEQ: independent siblings, each accepted by the same test at a scale rho. Sun et al., "SpecTr:
-// fast speculative decoding via optimal transport" (NeurIPS 2023, arXiv:2310.15141), algorithm 2.
+// fast speculative decoding via optimal transport" (NeurIPS 2023, arXiv:2310.15141).
 //
 // With beta = sum min(draft, target / rho), a test accepts with probability beta, and the accepted
 // token has the law min(draft, target / rho) / beta; n tests accept with A = 1 - (1 - beta)^n. What
@@ -116,7 +116,7 @@ Exact expected_behind(const ModelCase& tiny, const Context& context, int node, c
 LawRule k_seq_rule() {
   LawRule rule;
   rule.name = "k-seq";
-  rule.citation = "Sun et al., SpecTr, NeurIPS 2023, algorithm 2, with rational rho >= rho*";
+  rule.citation = "Sun et al., SpecTr, NeurIPS 2023 (arXiv:2310.15141), with rational rho >= rho*";
   rule.acceptance = "every sibling: min(1, target(x) / (rho draft(x)))";
   rule.recovered =
       "target - min(draft, target / rho) (1 - (1 - beta)^n) / beta, normalised; "
@@ -127,9 +127,9 @@ LawRule k_seq_rule() {
   rule.siblings = {SiblingDraw::kIndependent};
   rule.options = {{"rho", 0, 0, 64, "scale of the test; 0: the least valid multiple of 1/1024"}};
   rule.provenance = {"as other trees: K/V of branches that were not accepted is discarded",
-                     "none known",
+                     "not known",
                      "a second model of the same vocabulary",
-                     "acceptance at least 1 - 1/e of the optimum (paper, theorem 2)",
+                     "at rho* an acceptance of at least 1 - 1/e of the optimum (paper)",
                      "not known",
                      "not known"};
   rule.make = [](const OptionValues& values) -> RuleFunction {

@@ -105,7 +105,7 @@ LawRule medusa_typical_rule() {
                   {"scale", Exact(3, 10), 0, 1, "posterior alpha: a bound relative to exp(-H)"},
                   {"sampled", 0, 0, 1, "1: draw the last token from the typical ones"}};
   rule.provenance = {"target K/V of the accepted path; the hidden state of its last node",
-                     "Medusa (2024-04), TensorRT-LLM Medusa",
+                     "Medusa, sampling typical (2024-04)",
                      "Medusa heads; Medusa-2 trains the target too",
                      "one target pass over all nodes of the tree",
                      "not known",

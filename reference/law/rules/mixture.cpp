@@ -94,7 +94,7 @@ LawRule cascade_rule() {
   rule.conditions = "against the target's law; exact where it defers; lossy";
   rule.kind = RuleKind::kLossy;
   rule.options = {{kCost, Exact(1, 2), 0, 10, "of a rejection, against a gain in probability"}};
-  rule.provenance = {"as chain",  "none known", "", "acceptance 1 without deferral, else chain's",
+  rule.provenance = {"as chain",  "not known", "", "acceptance 1 without deferral, else chain's",
                      "not known", "not known"};
   rule.make = [](const OptionValues& options) {
     return chain_against([cost = options.at(kCost)](const LawRow& target, const LawRow& draft) {

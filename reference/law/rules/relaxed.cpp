@@ -63,7 +63,7 @@ LawRule relaxed_rule() {
                      "relaxed_delta (docs 1.4.0rc, 2026)",
                      "",
                      "1 + sum of draft mass near the top",
-                     "TensorRT-LLM (2026)",
+                     "TensorRT-LLM (1.4.0rc, 2026)",
                      "not known"};
   rule.make = [](const OptionValues& options) -> RuleFunction {
     const int count = whole_number(options, kTopCount);

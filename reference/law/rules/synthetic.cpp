@@ -49,7 +49,7 @@ LawRule synthetic_rule() {
                      "",
                      "what is asked for",
                      "vLLM (2026-04)",
-                     "vLLM (2026-04)"};
+                     "as chain"};
   rule.make = [](const OptionValues& options) -> RuleFunction {
     return [rate = options.at(kRate), length = options.at(kLength)](const Verification& step,
                                                                     Chooser& chooser) {

@@ -49,7 +49,7 @@ LawRule target_only_rule() {
                      "",
                      "E[N] = 1 + sum over nodes of the target's probability of their path",
                      "SGLang tree_speculative_sampling_target_only (2026-07)",
-                     "not known"};
+                     "SGLang captures target verify and draft (issue 22930, 2026-04)"};
   rule.make = [](const OptionValues&) -> RuleFunction { return target_only; };
   rule.expected_emitted = [](const ModelCase& tiny, const OptionValues&) {
     return expected_when_followed(tiny, *tiny.target);

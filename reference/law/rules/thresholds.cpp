@@ -105,7 +105,7 @@ LawRule thresholds_rule() {
                      "",
                      "1 + sum over nodes of the cells of their paths",
                      "SGLang (2026-07)",
-                     "SGLang (2026-07)"};
+                     "SGLang captures target verify and draft (issue 22930, 2026-04)"};
   rule.make = [](const OptionValues& options) -> RuleFunction {
     return [single = options.at(kSingle), accumulated = options.at(kAccumulated)](
                const Verification& step, Chooser& chooser) {

@@ -115,7 +115,7 @@ LawRule traversal_rule() {
                    SiblingDraw::kLargest};
   rule.is_prefix_adapted = false;
   rule.provenance = {"as other trees: K/V of branches that were not accepted is discarded",
-                     "none known",
+                     "not known",
                      "a second model of the same vocabulary",
                      "at least the tree walk's E[N] for the same draft",
                      "not known",

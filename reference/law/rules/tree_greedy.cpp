@@ -34,7 +34,7 @@ LawRule tree_greedy_rule() {
                      "",
                      "one target pass over all nodes of the tree",
                      "SGLang verify_tree_greedy (2026-07)",
-                     "not known"};
+                     "SGLang captures target verify and draft (issue 22930, 2026-04)"};
   rule.make = [](const OptionValues&) -> RuleFunction { return tree_greedy; };
   rule.expected_emitted = [](const ModelCase& tiny, const OptionValues&) {
     return expected_when_followed(tiny, *model::greedy_model(tiny.target));

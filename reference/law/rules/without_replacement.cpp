@@ -23,7 +23,7 @@ LawRule without_replacement_rule() {
       "target and draft K/V of the accepted path; those of other branches are discarded and the "
       "accepted ones compacted",
       "EAGLE reference (2026-02: one-hot reports), Sequoia (2024 paper), TensorRT-LLM dynamic tree "
-      "(#12588, 2026)",
+      "(pull 12588, 2026-05)",
       "a second model of the same vocabulary, or an EAGLE head",
       "one target pass over all nodes of the tree",
       "not known",
