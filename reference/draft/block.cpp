@@ -84,7 +84,7 @@ Method dflash() {
   Method method = block_method([](const model::Toy& toy) { return greedy_drawn(base_law(toy)); });
   method.name = "dflash";
   method.statement = "a block of masks denoised in one pass; the largest token of each row";
-  method.citation = "z-lab/dflash (2026-04)";
+  method.citation = "Chen et al. 2026 (DFlash, arXiv:2602.06036); z-lab/dflash (2026-04)";
   method.reported = "one-hot";
   method.conditions = "against the target as it is, sampled or greedy";
   method.provenance.engines =
@@ -123,6 +123,8 @@ Method dspark() {
   method.provenance.engines =
       "DeepSpec (2026-06); vLLM dspark (2026-08); llama.cpp draft-dspark (build 11434)";
   method.provenance.weights = "a block drafter, a Markov head, a confidence head";
+  method.provenance.graph_rollback =
+      "vLLM captures the drafter's pass; the whole draft step is a pull (57632, open 2026-09)";
   method.expected_emitted = [](const model::Toy& toy) {
     return by_ratio(
         toy, [](const model::Toy& toy, const HiddenToy& hidden, const std::vector<Token>& drafted) {
@@ -176,7 +178,7 @@ Method domino() {
   method.citation = "TensorRT-LLM domino.py, commit 10ea199";
   method.reported = "one-hot";
   method.conditions = "against the target as it is";
-  method.provenance.engines = "TensorRT-LLM (2026)";
+  method.provenance.engines = "TensorRT-LLM (domino.py @10ea199: date not known)";
   method.provenance.weights = "a block drafter, a recurrent head";
   method.expected_emitted = [](const model::Toy& toy) {
     return by_argmax(
@@ -229,7 +231,7 @@ Method diffusion() {
   Method method = block_method(nullptr);
   method.name = "diffusion";
   method.statement = "a block denoised in two steps, the second token before the first";
-  method.citation = "DiffuSpec (2025), SpecDiff (2025): argmax or one-hot drafts";
+  method.citation = "Christopher et al. 2024 (SpecDiff, arXiv:2408.05636), for the kind of drafter";
   method.reported = "one-hot";
   method.conditions =
       "against the target as it is; rows of denoising steps are no left-to-right "

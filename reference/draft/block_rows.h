@@ -1,10 +1,11 @@
-// Drafters that see the whole block at once. DFlash (z-lab/dflash, 2026-04): mask positions are
-// denoised in one pass over the target's features, so the row at an offset knows what was fed and
-// nothing of the block: a product, whose rows are their own conditionals. DSpark
-// (deepseek-ai/DeepSpec, 2026-06) corrects that row by a bias from the token drawn before it, which
-// makes a left-to-right law of it: the corrected row is what has to be reported. Domino
-// (TensorRT-LLM domino.py, 2026) carries a small recurrent state along the draft and takes argmax.
-// PARD (An et al., 2025, arXiv:2504.18583) is one pass of a draft model that reads tokens only.
+// Drafters that see the whole block at once. DFlash (Chen et al. 2026, arXiv:2602.06036;
+// z-lab/dflash, 2026-04): mask positions are denoised in one pass over the target's features, so
+// the row at an offset knows what was fed and nothing of the block: a product, whose rows are their
+// own conditionals. DSpark (deepseek-ai/DeepSpec, 2026-06) corrects that row by a bias from the
+// token drawn before it, which makes a left-to-right law of it: the corrected row is what has to be
+// reported. Domino (TensorRT-LLM domino.py @10ea199) carries a small recurrent state along the
+// draft and takes argmax. PARD (An et al. 2025, arXiv:2504.18583) is one pass of a draft model that
+// reads tokens only.
 #pragma once
 
 #include "reference/draft/hidden_toy.h"

@@ -1,9 +1,9 @@
-// Diffusion drafts of several steps: a block that is denoised in an order of its own. Here the
-// second token is drawn first, and the first one given it. Then there is no row that either token
-// was drawn from left to right: what the steps used (the second's own row, the first's given the
-// second) is not the law given what verification conditions on. Reports that are honest: one-hot,
-// or the joint law's conditionals from left to right, which a toy can sum and a real drafter
-// cannot.
+// Diffusion drafts of several steps (SpecDiff: Christopher et al. 2024, arXiv:2408.05636): a block
+// that is denoised in an order of its own. Here the second token is drawn first, and the first one
+// given it. Then there is no row that either token was drawn from left to right: what the steps
+// used (the second's own row, the first's given the second) is not the law given what verification
+// conditions on. Reports that are honest: one-hot, or the joint law's conditionals from left to
+// right, which a toy can sum and a real drafter cannot.
 #pragma once
 
 #include "reference/draft/hidden_toy.h"

@@ -5,13 +5,10 @@
 #include <set>
 
 namespace draftproof::reference::draft {
-namespace {
 
-using Kept = std::function<Exact(const Exact& target, const Exact& draft)>;
-
-/// Level by level: the paths that may still be kept, with what is kept of each.
-Exact over_paths(const model::ToyModel& target, const Context& context, int draft_count,
-                 const PathLaw& draft, const Kept& kept) {
+// Level by level: the paths that may still be kept, with what is kept of each.
+Exact expected_by_ratio(const model::ToyModel& target, const Context& context, int draft_count,
+                        const PathLaw& draft) {
   std::vector<std::pair<std::vector<Token>, Exact>> level = {{{}, Exact(1)}};
   Exact sum = 1;
   for (int depth = 0; depth < draft_count; ++depth) {
@@ -23,7 +20,7 @@ Exact over_paths(const model::ToyModel& target, const Context& context, int draf
       behind.insert(behind.end(), path.begin(), path.end());
       const LawRow& truth = target.row(behind);
       for (std::size_t x = 0; x < truth.size(); ++x) {
-        const Exact part = reach * kept(truth[x], row[x]);
+        const Exact part = reach * std::min(truth[x], row[x]);
         if (part == 0) continue;
         sum += part;
         deeper.emplace_back(path, part);
@@ -33,20 +30,6 @@ Exact over_paths(const model::ToyModel& target, const Context& context, int draf
     level = std::move(deeper);
   }
   return sum;
-}
-
-}  // namespace
-
-Exact expected_by_ratio(const model::ToyModel& target, const Context& context, int draft_count,
-                        const PathLaw& draft) {
-  return over_paths(target, context, draft_count, draft,
-                    [](const Exact& p, const Exact& q) { return std::min(p, q); });
-}
-
-Exact expected_by_match(const model::ToyModel& target, const Context& context, int draft_count,
-                        const PathLaw& draft) {
-  return over_paths(target, context, draft_count, draft,
-                    [](const Exact& p, const Exact& q) { return Exact(p * q); });
 }
 
 Exact expected_on_paths(const model::ToyModel& target, const Context& context,

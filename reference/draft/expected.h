@@ -19,9 +19,6 @@ using PathLaw = std::function<LawRow(const std::vector<Token>& drafted)>;
 /// of min(target, draft).
 Exact expected_by_ratio(const model::ToyModel& target, const Context& context, int draft_count,
                         const PathLaw& draft);
-/// The same for one-hot reports: the product of draft x target.
-Exact expected_by_match(const model::ToyModel& target, const Context& context, int draft_count,
-                        const PathLaw& draft);
 /// One-hot trees: 1 + the sum over distinct paths of the target's probability of the path. Every
 /// path stands for its last node; prefixes have to be given too.
 Exact expected_on_paths(const model::ToyModel& target, const Context& context,

@@ -96,8 +96,6 @@ ChainLaws greedy_drawn(PointLaw law) {
           {}};
 }
 
-ChainLaws reporting_one_hot(PointLaw law) { return {std::move(law), {}, {}}; }
-
 law::Decoding decoding_by(model::ToyModelPtr target, DraftFunctions functions,
                           std::string_view rule, int draft_count, const Context& prompt) {
   law::Decoding decoding;

@@ -53,8 +53,6 @@ DraftFunctions chain_functions(ChainLaws laws);
 ChainLaws reporting_drawn(PointLaw law);
 /// Drafts the first maximum of each row, as what it is: one-hot.
 ChainLaws greedy_drawn(PointLaw law);
-/// Draws from each row and reports the token alone.
-ChainLaws reporting_one_hot(PointLaw law);
 
 struct ScorerFunctions {
   std::function<law::Memory(const Context&)> initial;

@@ -47,6 +47,8 @@ LawRow carried(const model::ToyModel& draft, const Context& context, int count) 
   return row;
 }
 
+constexpr auto kCapturedBySglang = "SGLang captures target verify and draft (issue 22930, 2026-04)";
+
 Context before_pending(const HiddenToy& toy) { return {toy.prompt.begin(), toy.prompt.end() - 1}; }
 
 Exact medusa_expected(const HiddenToy& toy, const model::ToyModel& target) {
@@ -74,10 +76,9 @@ Method medusa() {
       "Medusa-1, against the frozen backbone, by a lossless rule; the reference's "
       "typical and nucleus modes are other rules, and lossy";
   method.provenance.engines =
-      "Medusa (2024-04), TensorRT-LLM Medusa (2026), each with further acceptance modes";
+      "Medusa (2024-04), with further acceptance modes; TensorRT-LLM Medusa: date not known";
   method.provenance.weights = "one head a position, trained on the frozen backbone";
-  method.provenance.cost_model =
-      "E[N] / (1 + slope x nodes); heads cost less than a tenth of a step";
+  method.provenance.cost_model = "E[N] / (1 + rho of all heads + slope x nodes)";
   method.make = [](const model::Toy& toy) {
     const HiddenToy hidden = hidden_toy(toy);
     return decoding_by(hidden.target, medusa_functions(head_rows(hidden), sparse_choices()),
@@ -172,6 +173,7 @@ Method eagle() {
   method.provenance.engines =
       "EAGLE-1 reference (2024); SGLang EAGLE verifies its trees "
       "target-only instead (2026-07)";
+  method.provenance.graph_rollback = kCapturedBySglang;
   method.provenance.weights = "one decoder layer; the target's embedding and output layer";
   method.make = [](const model::Toy& toy) {
     const HiddenToy hidden = hidden_toy(toy);
@@ -205,6 +207,7 @@ Method eagle_chain() {
   method.conditions = "against the target as it is; the row reported is the row drawn from";
   method.provenance.engines =
       "vLLM eagle (2026-08); SGLang --speculative-use-rejection-sampling (2026-07)";
+  method.provenance.graph_rollback = "vLLM V2 captures the draft (pull 37639, 2026-03)";
   method.make = [](const model::Toy& toy) {
     const HiddenToy hidden = hidden_toy(toy);
     return decoding_by(hidden.target, hidden_chain(reporting_drawn(feature_law(hidden))), "chain",
@@ -260,6 +263,7 @@ Method eagle_2() {
       "--speculative-eagle-topk (2026-07); TensorRT-LLM dynamic tree (2026)";
   method.provenance.cost_model = "E[N] / (1 + D rho + slope x nodes)";
   method.provenance.batch_kernel = "SGLang tree_speculative_sampling_target_only (2026-07)";
+  method.provenance.graph_rollback = kCapturedBySglang;
   method.make = [](const model::Toy& toy) {
     const HiddenToy hidden = hidden_toy(toy);
     return decoding_by(hidden.target, dynamic_tree(hidden, {}), "target-only", kDraftCount,
@@ -303,6 +307,7 @@ Method eagle_3() {
   method.provenance.engines =
       "vLLM eagle3 (2026-08); SGLang EAGLE3 (2026-07, trees, target-only); "
       "TensorRT-LLM eagle3 (2026); llama.cpp draft-eagle3 (build 11434)";
+  method.provenance.graph_rollback = kCapturedBySglang;
   method.provenance.weights = "one layer, a projection of three layers, a reduced output layer";
   method.make = [](const model::Toy& toy) {
     const HiddenToy hidden = hidden_toy(toy);
@@ -324,7 +329,7 @@ Method p_eagle() {
   method.statement =
       "one pass over mask tokens: every row knows the hidden state only, tokens are "
       "drawn independently";
-  method.citation = "vLLM parallel_drafting (2026-08)";
+  method.citation = "Hui et al. 2026 (P-EAGLE, arXiv:2602.01469)";
   method.conditions = "against the target as it is; a product is its own left-to-right law";
   method.provenance.engines = "vLLM parallel_drafting with eagle and draft_model (2026-08)";
   method.provenance.weights = "a head trained on mask tokens";

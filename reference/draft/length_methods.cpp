@@ -83,7 +83,7 @@ std::vector<Method> confidence_methods() {
                     "Liu et al., Kangaroo, NeurIPS 2024"),
       [sure] { return stop_before_unsure(sure); }, kDraftCount,
       [sure](const LawRow& row) { return largest(row) < sure; }));
-  list.back().provenance.engines = "Kangaroo (2024), early exit; DISCO: date not known";
+  list.back().provenance.engines = "the paper's implementation (2024)";
 
   list.push_back(by_policy(
       length_method("stop-close-call", "no token is drawn where the two largest are within 1/4",
@@ -196,7 +196,9 @@ std::vector<Method> past_methods() {
       },
       1));
   list.back().provenance.engines =
-      "vLLM num_speculative_tokens_per_batch_size (2026-08); TensorRT-LLM draft_len_schedule";
+      "vLLM num_speculative_tokens_per_batch_size (2026-08); TensorRT-LLM draft_len_schedule "
+      "(1.4.0rc docs)";
+  list.back().provenance.graph_rollback = "vLLM captures a graph per length (issue 48494, 2026-09)";
 
   list.push_back(by_policy(
       length_method("shared-budget", "all requests of a round share a budget of 2 drafted tokens",

@@ -124,7 +124,7 @@ LookupCase ngram_pool_case() {
       "match",
       "fresh",
       "the pool, shared by all requests; grows only, never rolled back",
-      "TensorRT-LLM NGramDecodingConfig, is_keep_all, is_use_oldest, is_public_pool (2025)",
+      "TensorRT-LLM NGramDecodingConfig, is_keep_all, is_use_oldest, is_public_pool @02499765",
       chain_lookup([options](const Question& question) { return ngram_pool(question, options); }),
       Remembers::kEveryone};
 }

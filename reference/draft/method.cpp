@@ -26,7 +26,7 @@ std::vector<Method> model_methods() {
   chain.provenance = {
       "target and draft K/V behind the accepted prefix; the draft lacks its own last token when "
       "all are accepted",
-      "vLLM draft_model (2026-08), SGLang STANDALONE (2026-07), TensorRT-LLM, llama.cpp "
+      "vLLM draft_model (2026-08), SGLang STANDALONE (2026-07), TensorRT-LLM @051edeb, llama.cpp "
       "draft-simple (2026-04), transformers assistant_model (2026-02)",
       "a second model of the same vocabulary",
       "E[N] / (1 + rho D), rho = draft time per token / verify time",

@@ -169,7 +169,7 @@ std::vector<Method> recurrent_methods() {
                            TargetLayers::kMixed, ~std::size_t{0}, [](const model::Toy& toy) {
                              return function_scorer(slot_scorer(toy, TargetLayers::kMixed));
                            });
-  mixed.provenance.engines = "vLLM hybrid models: Qwen3-Next, Jamba (2026-08)";
+  mixed.provenance.engines = "vLLM hybrid models, such as Qwen3-Next (2026-08)";
   mixed.provenance.state = "attention cells up to, and the state slot of, the last accepted token";
   return {slots, replay, recompute, mixed};
 }

@@ -176,7 +176,7 @@ Method sparse_draft() {
   method.name = "sparse-draft";
   method.statement = "the target on its first and last token drafts; verification sees everything";
   method.citation =
-      "Chen et al. 2025 (MagicDec, arXiv:2408.11049); Sun et al. 2024 (TriForce, "
+      "Sadhukhan et al. 2025 (MagicDec, arXiv:2408.11049); Sun et al. 2024 (TriForce, "
       "arXiv:2404.11912)";
   method.conditions = "against the dense target";
   method.provenance.state = "dense cells behind the accepted prefix; the draft's window of them";

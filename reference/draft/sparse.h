@@ -1,5 +1,5 @@
 // Sparse attention on either side. As a draft it is the target itself on a part of its context
-// (MagicDec, Chen et al., ICLR 2025, arXiv:2408.11049; TriForce, Sun et al., COLM 2024,
+// (MagicDec, Sadhukhan et al., ICLR 2025, arXiv:2408.11049; TriForce, Sun et al., COLM 2024,
 // arXiv:2404.11912), verified on the whole of it: lossless against the dense target. As a target it
 // asks which table the truth is: the dense one, the sparse one as served without speculation, where
 // every query selects for itself, or the one where the D + 1 queries of a verification share the

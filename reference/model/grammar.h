@@ -27,7 +27,6 @@ class Grammar {
   explicit Grammar(std::vector<std::vector<State>> next, State start = 0);
 
   std::size_t vocab_size() const { return next_.front().size(); }
-  std::size_t state_count() const { return next_.size(); }
   State start() const { return start_; }
 
   /// Precondition for these: `state` is a state, `token` is in [0, vocab_size).

@@ -61,10 +61,9 @@ LawRule chain_rule() {
       "the row reported is the law drawn from; accept, recovered and draft coins apart";
   rule.provenance = {
       "target and draft K/V behind the accepted prefix; counts, grammar state, coin offsets",
-      "vLLM rejection_sample_method=standard (2026-08); SGLang "
-      "--speculative-use-rejection-sampling, "
-      "topk 1 (2026-07); TensorRT-LLM use_rejection_sampling (one_model_sampler.py @051edeb); "
-      "transformers assistant_model (2026-02)",
+      "vLLM rejection_sample_method=standard (2026-08), transformers assistant_model (2026-02), "
+      "SGLang --speculative-use-rejection-sampling with topk 1 (2026-07), TensorRT-LLM "
+      "use_rejection_sampling (one_model_sampler.py @051edeb)",
       "",
       "E[N] = 1 + sum over drafted paths of the product of min(target, draft); at a constant "
       "acceptance a: (1 - a^(D+1)) / (1 - a)",
