@@ -18,18 +18,6 @@ using reference::Exact;
 using report::Align;
 using report::Table;
 
-std::string_view effect_name(FaultEffect effect) {
-  switch (effect) {
-    case FaultEffect::kLossy:
-      return "lossy";
-    case FaultEffect::kInefficient:
-      return "lossless but inefficient";
-    case FaultEffect::kBeyondLaws:
-      return "beyond laws of ideal coins";
-  }
-  return "unknown";
-}
-
 std::string decimal(const Exact& value) {
   return value == 0 ? "0" : fmt::format("{:.4f}", value.convert_to<double>());
 }
@@ -42,6 +30,18 @@ std::string seen_by(const FaultRow& row) {
 }
 
 }  // namespace
+
+std::string_view effect_name(FaultEffect effect) {
+  switch (effect) {
+    case FaultEffect::kLossy:
+      return "lossy";
+    case FaultEffect::kInefficient:
+      return "lossless but inefficient";
+    case FaultEffect::kBeyondLaws:
+      return "beyond laws of ideal coins";
+  }
+  return "unknown";
+}
 
 std::string faults_text(const std::vector<FaultRow>& rows, bool is_markdown) {
   Table table({{"fault"},

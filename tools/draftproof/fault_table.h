@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "fixtures/faults/exercise.h"
@@ -9,6 +10,9 @@
 #include "tools/draftproof/law_plan.h"
 
 namespace draftproof::tools {
+
+/// "lossy", "lossless but inefficient" or "beyond laws of ideal coins".
+std::string_view effect_name(fixtures::FaultEffect effect);
 
 std::string faults_text(const std::vector<fixtures::FaultRow>& rows, bool is_markdown);
 /// Schema "draftproof/faults/1".

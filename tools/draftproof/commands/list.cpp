@@ -19,6 +19,7 @@
 #include "reference/law/rule.h"
 #include "tools/draftproof/commands/commands.h"
 #include "tools/draftproof/contract_list.h"
+#include "tools/draftproof/fault_table.h"
 #include "tools/draftproof/kernel_mutants.h"
 #include "tools/report/checklist.h"
 #include "tools/report/table.h"
@@ -118,10 +119,9 @@ Entries coins_list() {
 Entries faults_list() {
   Entries entries;
   for (const auto& fault : fixtures::faults()) {
-    const bool is_lossy = fault.effect == fixtures::FaultEffect::kLossy;
     entries.push_back({fault.name,
                        {{"area", fault.area},
-                        {"effect", is_lossy ? "lossy" : "lossless but inefficient"},
+                        {"effect", std::string(effect_name(fault.effect))},
                         {"least_setting", fault.least_setting},
                         {"statement", fault.statement},
                         {"report", fault.report}}});
