@@ -82,7 +82,7 @@ Method method_of(const GateCase& entry) {
     if (letter == ' ') letter = '-';
   method.name = name;
   method.statement = entry.statement;
-  method.citation = "gates of serving engines; each derived from theorem B";
+  method.citation = "derived from theorem B";
   method.reads = "tokens; the draft model's rows; the signal, from the past";
   method.reported = "the row drawn from";
   method.rule = "chain";

@@ -29,7 +29,7 @@ const std::vector<LawRule>& law_rules() {
                             rules::block_rule,
                             rules::match_rule,
                             rules::shared_noise_rule,
-                            rules::hierarchical_rule,
+                            rules::hsd_rule,
                             rules::typical_sampled_rule,
                             rules::relaxed_rule,
                             rules::thresholds_rule,

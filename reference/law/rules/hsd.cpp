@@ -69,7 +69,7 @@ Decision hierarchical(const Verification& step, Chooser& chooser, bool is_last_c
 
 }  // namespace
 
-LawRule hierarchical_rule() {
+LawRule hsd_rule() {
   LawRule rule;
   rule.name = "hsd";
   rule.citation = "Zhou et al. 2026 (arXiv:2601.05724), their code at b8575e2 (2026-04)";

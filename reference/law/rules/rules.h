@@ -1,5 +1,5 @@
-// The rules, one a file of the same name: each answers with what it is called, where it is from,
-// its function and its closed form.
+// The rules, one a file, near relatives in one: each answers with what it is called, where it is
+// from, its function and its closed form.
 #pragma once
 
 #include "reference/law/rule.h"
@@ -12,7 +12,7 @@ LawRule greedy_rule();
 LawRule block_rule();
 LawRule match_rule();
 LawRule shared_noise_rule();
-LawRule hierarchical_rule();
+LawRule hsd_rule();
 LawRule typical_sampled_rule();
 LawRule relaxed_rule();
 LawRule thresholds_rule();
