@@ -9,6 +9,8 @@ namespace draftproof::reference::draft {
 
 /// What all methods that read a hidden state have in common.
 Method hidden_method();
+/// Heads that guess tokens further ahead.
+std::vector<Method> medusa_methods();
 /// Multi-token prediction, and targets with recurrent state.
 std::vector<Method> predicting_methods();
 /// Control of draft length, and reasons not to draft.

@@ -1,11 +1,8 @@
-// Methods that draft from the target's hidden state. Formulas are written apart from the drafters:
-// ranks by counting, what lies ahead by carrying a law of contexts forward.
-#include <map>
-
+// Methods that draft from the target's hidden state: their list, and the family of EAGLE.
 #include "reference/draft/eagle.h"
 #include "reference/draft/eagle3.h"
 #include "reference/draft/expected.h"
-#include "reference/draft/medusa.h"
+#include "reference/draft/hidden_formulas.h"
 #include "reference/draft/method.h"
 #include "reference/draft/method_parts.h"
 #include "reference/draft/mtp.h"
@@ -15,132 +12,7 @@ namespace {
 
 constexpr int kDraftCount = 2;
 
-/// The token that exactly `rank` others are before.
-Token of_rank(const LawRow& row, int rank) {
-  for (std::size_t t = 0; t < row.size(); ++t) {
-    int before = 0;
-    for (std::size_t other = 0; other < row.size(); ++other)
-      if (row[other] > row[t] || (row[other] == row[t] && other < t)) ++before;
-    if (before == rank) return static_cast<Token>(t);
-  }
-  return kPlaceholder;
-}
-
-/// The draft's law of the token `count` + 1 places behind `context`.
-LawRow carried(const model::ToyModel& draft, const Context& context, int count) {
-  std::map<Context, Exact> reached = {{context, Exact(1)}};
-  LawRow row;
-  for (int step = 0; step <= count; ++step) {
-    row.assign(static_cast<std::size_t>(draft.vocab_size()), 0);
-    std::map<Context, Exact> next;
-    for (const auto& [at, reach] : reached) {
-      const LawRow& law = draft.row(at);
-      for (Token x = 0; x < draft.vocab_size(); ++x) {
-        row[x] += reach * law[x];
-        Context longer = at;
-        longer.push_back(x);
-        next[longer] += reach * law[x];
-      }
-    }
-    reached = std::move(next);
-  }
-  return row;
-}
-
 constexpr auto kCapturedBySglang = "SGLang captures target verify and draft (issue 22930, 2026-04)";
-
-Context before_pending(const HiddenToy& toy) { return {toy.prompt.begin(), toy.prompt.end() - 1}; }
-
-Exact medusa_expected(const HiddenToy& toy, const model::ToyModel& target) {
-  std::vector<std::vector<Token>> paths;
-  for (const std::vector<int>& choice : sparse_choices()) {
-    std::vector<Token> path;
-    for (std::size_t head = 0; head < choice.size(); ++head)
-      path.push_back(of_rank(carried(*toy.draft, before_pending(toy), static_cast<int>(head) + 1),
-                             choice[head]));
-    paths.push_back(path);
-  }
-  return expected_on_paths(target, toy.prompt, paths);
-}
-
-Method medusa() {
-  Method method = hidden_method();
-  method.name = "medusa";
-  method.statement =
-      "heads guess the tokens 1 and 2 places ahead; a fixed sparse tree of their "
-      "largest tokens";
-  method.citation = "Cai et al. 2024 (arXiv:2401.10774); FasterDecoding/Medusa (2024-04)";
-  method.reported = "one-hot";
-  method.rule = "target-only";
-  method.conditions =
-      "Medusa-1, against the frozen backbone, by a lossless rule; the reference's "
-      "typical and nucleus modes are other rules, and lossy";
-  method.provenance.engines =
-      "Medusa (2024-04), with further acceptance modes; TensorRT-LLM Medusa: date not known";
-  method.provenance.weights = "one head a position, trained on the frozen backbone";
-  method.provenance.cost_model = "E[N] / (1 + rho of all heads + slope x nodes)";
-  method.make = [](const model::Toy& toy) {
-    const HiddenToy hidden = hidden_toy(toy);
-    return decoding_by(hidden.target, medusa_functions(head_rows(hidden), sparse_choices()),
-                       "target-only", kDraftCount, hidden.prompt);
-  };
-  method.expected_emitted = [](const model::Toy& toy) {
-    const HiddenToy hidden = hidden_toy(toy);
-    return medusa_expected(hidden, *hidden.target);
-  };
-  return method;
-}
-
-Method medusa_2() {
-  Method method = medusa();
-  method.name = "medusa-2";
-  method.statement =
-      "the same on a backbone that was trained with its heads: three quarters the "
-      "target, a quarter the draft";
-  method.conditions = "against its own trained model only, which is another law than the original";
-  method.provenance.weights = "heads and the backbone itself";
-  method.make = [](const model::Toy& toy) {
-    const HiddenToy hidden = hidden_toy(toy);
-    return decoding_by(trained_backbone(hidden),
-                       medusa_functions(head_rows(hidden), sparse_choices()), "target-only",
-                       kDraftCount, hidden.prompt);
-  };
-  method.expected_emitted = [](const model::Toy& toy) {
-    const HiddenToy hidden = hidden_toy(toy);
-    const auto trained =
-        model::function_model(hidden.target->vocab_size(), [&](const Context& context) {
-          LawRow row = hidden.target->row(context);
-          for (std::size_t t = 0; t < row.size(); ++t)
-            row[t] = (3 * row[t] + hidden.draft->row(context)[t]) / 4;
-          return row;
-        });
-    return medusa_expected(hidden, *trained);
-  };
-  return method;
-}
-
-Method medusa_chain() {
-  Method method = medusa();
-  method.name = "medusa-chain";
-  method.statement = "each head's largest token, as a chain";
-  method.citation = "vLLM method medusa, medusa.py (2026-08)";
-  method.rule = "chain";
-  method.conditions = "Medusa-1, against the frozen backbone";
-  method.provenance.engines = "vLLM medusa (2026-08)";
-  method.provenance.cost_model = "E[N] / (1 + slope x D)";
-  method.make = [](const model::Toy& toy) {
-    const HiddenToy hidden = hidden_toy(toy);
-    return decoding_by(hidden.target, medusa_functions(head_rows(hidden), {{0}, {0, 0}}), "chain",
-                       kDraftCount, hidden.prompt);
-  };
-  method.expected_emitted = [](const model::Toy& toy) {
-    const HiddenToy hidden = hidden_toy(toy);
-    const Token first = of_rank(carried(*hidden.draft, before_pending(hidden), 1), 0);
-    const Token second = of_rank(carried(*hidden.draft, before_pending(hidden), 2), 0);
-    return expected_on_paths(*hidden.target, hidden.prompt, {{first}, {first, second}});
-  };
-  return method;
-}
 
 /// The feature that EAGLE's head has behind the prompt and `drafted`, for the formulas: walked over
 /// the older and the newer token.
@@ -368,8 +240,9 @@ Method hidden_method() {
 }
 
 std::vector<Method> hidden_state_methods() {
-  std::vector<Method> all = {medusa(),      medusa_chain(), medusa_2(), eagle(),
-                             eagle_chain(), eagle_2(),      eagle_3(),  p_eagle()};
+  std::vector<Method> all = medusa_methods();
+  for (Method& method : std::vector{eagle(), eagle_chain(), eagle_2(), eagle_3(), p_eagle()})
+    all.push_back(std::move(method));
   for (Method& method : predicting_methods()) all.push_back(std::move(method));
   return all;
 }
