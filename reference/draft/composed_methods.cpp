@@ -8,19 +8,11 @@
 #include "reference/draft/lookup/ngram_simple.h"
 #include "reference/draft/lookup/suffix_match.h"
 #include "reference/draft/method_parts.h"
-#include "reference/error.h"
 
 namespace draftproof::reference::draft {
 namespace {
 
 constexpr int kDraftCount = 2;
-
-Context prompt_of(const model::Toy& toy) {
-  if (toy.target->vocab_size() < 2)
-    throw Error(ErrorKind::kInput,
-                "the prompt of this method has 2 tokens; take a toy that has too");
-  return toy.prompt.empty() ? Context{0, 1, 0, 1, 1, 0, 1, 0} : toy.prompt;
-}
 
 PathLaw model_law(const model::ToyModel& draft, const Context& prompt) {
   return [&draft, prompt](const std::vector<Token>& drafted) {

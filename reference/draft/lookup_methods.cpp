@@ -12,20 +12,13 @@
 #include "reference/draft/lookup/suffix_speculation.h"
 #include "reference/draft/lookup/token_trie.h"
 #include "reference/draft/method.h"
+#include "reference/draft/method_parts.h"
 #include "reference/error.h"
 
 namespace draftproof::reference::draft {
 namespace {
 
 constexpr int kDraftCount = 2;
-
-/// A lookup needs something to look at: toys without a prompt get this one.
-Context prompt_of(const model::Toy& toy) {
-  if (toy.target->vocab_size() < 2)
-    throw Error(ErrorKind::kInput,
-                "the prompt of this method has 2 tokens; take a toy that has too");
-  return toy.prompt.empty() ? Context{0, 1, 0, 1, 1, 0, 1, 0} : toy.prompt;
-}
 
 /// Every node of a tree as the path to it.
 std::vector<std::vector<Token>> paths_of(const law::DraftTree& tree) {
@@ -265,6 +258,13 @@ Method lookahead_method() {
 }
 
 }  // namespace
+
+Context prompt_of(const model::Toy& toy) {
+  if (toy.target->vocab_size() < 2)
+    throw Error(ErrorKind::kInput,
+                "the prompt of this method has 2 tokens; take a toy that has too");
+  return toy.prompt.empty() ? Context{0, 1, 0, 1, 1, 0, 1, 0} : toy.prompt;
+}
 
 std::vector<Method> lookup_methods() {
   std::vector<Method> list;

@@ -7,6 +7,9 @@
 
 namespace draftproof::reference::draft {
 
+/// The toy's prompt; a lookup needs something to look at, so toys without one get one of 8 tokens.
+/// Throws Error(kInput) for a vocabulary of one token.
+Context prompt_of(const model::Toy& toy);
 /// What all methods that read a hidden state have in common.
 Method hidden_method();
 /// Heads that guess tokens further ahead.

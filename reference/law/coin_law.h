@@ -48,6 +48,9 @@ struct MassTree {
   MassCase masses;
   std::vector<int> parents;
   SiblingDraw siblings = SiblingDraw::kIndependent;
+
+  /// The nodes behind `node`, in order; -1: behind the base context.
+  std::vector<int> children(int node) const;
 };
 
 ModelCase laws_of(const MassTree& tree);

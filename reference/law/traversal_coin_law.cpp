@@ -10,13 +10,6 @@
 namespace draftproof::reference::law {
 namespace {
 
-std::vector<int> children_of(const MassTree& tree, int node) {
-  std::vector<int> children;
-  for (int child = node + 1; child < static_cast<int>(tree.parents.size()); ++child)
-    if (tree.parents[child] == node) children.push_back(child);
-  return children;
-}
-
 class Walk {
  public:
   explicit Walk(const MassTree& tree) : tree_(tree) {}
@@ -31,7 +24,7 @@ class Walk {
   /// Answers the probability with which it is taken away.
   Exact visit(int node, const verify::Rest& rest, const std::vector<Token>& before,
               const Exact& reach) {
-    const std::vector<int> children = children_of(tree_, node);
+    const std::vector<int> children = tree_.children(node);
     MassRow draft;
     if (before.size() < children.size() && rest.rate > 0) draft = next_law(before);
     if (draft.total == 0) {

@@ -11,17 +11,10 @@
 namespace draftproof::reference::law {
 namespace {
 
-std::vector<int> children_of(const MassTree& tree, int node) {
-  std::vector<int> children;
-  for (int child = node + 1; child < static_cast<int>(tree.parents.size()); ++child)
-    if (tree.parents[child] == node) children.push_back(child);
-  return children;
-}
-
 int most_children(const MassTree& tree) {
   std::size_t most = 0;
   for (int node = -1; node < static_cast<int>(tree.parents.size()); ++node)
-    most = std::max(most, children_of(tree, node).size());
+    most = std::max(most, tree.children(node).size());
   return static_cast<int>(most);
 }
 
@@ -63,7 +56,7 @@ class TreeWalk {
     const std::size_t n = accepted_.size();
     const std::size_t index = context_index(tree_.masses.vocab_size, accepted_);
     const MassRow& target = tree_.masses.target[n][index];
-    const std::vector<int> children = children_of(tree_, node);
+    const std::vector<int> children = tree_.children(node);
     if (children.empty()) return end(reach, law_of_draw(target));
     judge(children, target, tree_.masses.draft[n][index], reach);
   }
@@ -181,6 +174,13 @@ Exact rounding(const MassTree& tree) {
 }
 
 }  // namespace
+
+std::vector<int> MassTree::children(int node) const {
+  std::vector<int> children;
+  for (int child = node + 1; child < static_cast<int>(parents.size()); ++child)
+    if (parents[child] == node) children.push_back(child);
+  return children;
+}
 
 EmissionLaw siblings_coin_law(const MassTree& tree, const Shorten& shorten) {
   return Siblings(tree, shorten).run();

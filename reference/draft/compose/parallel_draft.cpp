@@ -50,18 +50,11 @@ DrafterPtr parallel_drafter(model::ToyModelPtr draft) {
 }
 
 law::RuleFunction greedy_without_bonus() {
-  return [](const law::Verification& step, law::Chooser&) {
-    DRAFTPROOF_CHECK(step.draft.is_chain(), "not a chain");
-    law::Decision decision;
-    for (int node = 0; node < step.draft.size(); ++node) {
-      const Token best = first_maximum(step.behind(node - 1));
-      if (step.draft.nodes[node].token != best) {
-        decision.last = best;
-        return decision;
-      }
-      decision.accepted.push_back(node);
-    }
-    if (decision.accepted.empty()) decision.last = first_maximum(step.behind(-1));
+  return [greedy = law::law_rule("greedy").make({})](const law::Verification& step,
+                                                     law::Chooser& chooser) {
+    law::Decision decision = greedy(step, chooser);
+    const auto kept = static_cast<int>(decision.accepted.size());
+    if (kept > 0 && kept == step.draft.size()) decision.last.reset();
     return decision;
   };
 }
