@@ -1,9 +1,9 @@
 // Methods made of methods: drafters combined, drafts made ahead of time, and control of length.
 #include "reference/draft/compose/combined.h"
+#include "reference/draft/compose/hierarchical.h"
 #include "reference/draft/compose/parallel_draft.h"
 #include "reference/draft/compose/speculation_ahead.h"
 #include "reference/draft/expected.h"
-#include "reference/draft/hierarchical.h"
 #include "reference/draft/length/length_policy.h"
 #include "reference/draft/lookup/ngram_simple.h"
 #include "reference/draft/lookup/suffix_match.h"

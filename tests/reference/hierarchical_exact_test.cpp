@@ -2,7 +2,7 @@
 // expected length its formula says, and lossy in its two classical ways.
 #include <gtest/gtest.h>
 
-#include "reference/draft/hierarchical.h"
+#include "reference/draft/compose/hierarchical.h"
 #include "tests/reference/tiny_families.h"
 
 namespace draftproof::reference::draft {

@@ -1,5 +1,5 @@
 // Hierarchical drafts.
-#include "reference/draft/hierarchical.h"
+#include "reference/draft/compose/hierarchical.h"
 
 #include <algorithm>
 
