@@ -34,13 +34,15 @@ LawRule match_rule() {
   rule.recovered = "the draw that differed";
   rule.bonus = "target";
   rule.conditions = "any drafter that does not see the draws; what it reports is never read";
-  rule.provenance = {"target K/V behind the accepted prefix",
-                     "llama.cpp (2026-04), TensorRT-LLM, DFlash reference (2026-04), "
-                     "transformers with two tokenizers (2026-02)",
-                     "",
-                     "acceptance sum draft x target, at most target(argmax draft)",
-                     "not known",
-                     "not known"};
+  rule.provenance = {
+      "target K/V behind the accepted prefix",
+      "llama.cpp (2026-04), TensorRT-LLM unless use_rejection_sampling (@051edeb), DFlash "
+      "reference (2026-04), "
+      "transformers with two tokenizers (2026-02)",
+      "",
+      "acceptance sum draft x target; of argmax drafts target(argmax draft)",
+      "not known",
+      "not known"};
   rule.make = [](const OptionValues&) { return match; };
   rule.expected_emitted = [](const ModelCase& tiny, const OptionValues&) {
     return expected_of_walk(

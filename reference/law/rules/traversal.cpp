@@ -117,7 +117,7 @@ LawRule traversal_rule() {
   rule.provenance = {"as other trees: K/V of branches that were not accepted is discarded",
                      "not known",
                      "a second model of the same vocabulary",
-                     "at least the tree walk's E[N] for the same draft",
+                     "at least the tree walk's E[N] for the same draft, wherever enumerated",
                      "not known",
                      "not known"};
   rule.make = [](const OptionValues&) -> RuleFunction { return traversal; };

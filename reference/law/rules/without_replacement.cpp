@@ -23,10 +23,10 @@ LawRule without_replacement_rule() {
       "target and draft K/V of the accepted path; those of other branches are discarded and the "
       "accepted ones compacted",
       "EAGLE reference (2026-02: one-hot reports), Sequoia (2024 paper), TensorRT-LLM dynamic tree "
-      "(pull 12588, 2026-05)",
+      "(pull 12588, 2026-05; rejected siblings struck out since pull 15098, 2026-06)",
       "a second model of the same vocabulary, or an EAGLE head",
       "one target pass over all nodes of the tree",
-      "not known",
+      "TensorRT-LLM dynamicTreeKernels.cu (pull 15098, 2026-06)",
       "not known"};
   rule.make = [](const OptionValues&) -> RuleFunction { return test_siblings; };
   rule.expected_emitted = [](const ModelCase& tiny, const OptionValues&) {
