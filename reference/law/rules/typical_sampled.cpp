@@ -18,7 +18,8 @@ constexpr auto kScale = "scale";
 LawRule typical_sampled_rule() {
   LawRule rule;
   rule.name = "typical";
-  rule.citation = "Cai et al. 2024, section 2.3.1; vLLM V0 typical acceptance sampler (2024-09)";
+  rule.citation =
+      "Cai et al. 2024, section 2.3.1; vLLM V0 typical acceptance sampler (0.9.0, 2025)";
   rule.acceptance = "1 if target(x) > min(cap, scale exp(-H(target))), else 0";
   rule.recovered = "the first maximum of target";
   rule.bonus = "target";
@@ -26,13 +27,10 @@ LawRule typical_sampled_rule() {
   rule.kind = RuleKind::kLossy;
   rule.options = {{kCap, Exact(9, 100), 0, 1, "posterior threshold; Medusa's functions have .3"},
                   {kScale, Exact(3, 10), 0, 1, "posterior alpha; Medusa's functions have .09"}};
-  rule.provenance = {"as chain",
-                     "vLLM V0 typical_acceptance_sampler (2024-09, removed with V0), Medusa "
-                     "reference (2024-04)",
-                     "",
-                     "1 + sum of draft mass above the threshold",
-                     "not known",
-                     "not known"};
+  rule.provenance = {
+      "as chain",  "vLLM V0 typical_acceptance_sampler (0.9.0, 2025; removed with V0)",
+      "",          "1 + sum of draft mass above the threshold",
+      "not known", "not known"};
   rule.make = [](const OptionValues& options) -> RuleFunction {
     return [cap = options.at(kCap), scale = options.at(kScale)](const Verification& step,
                                                                 Chooser& chooser) {
