@@ -69,6 +69,8 @@ struct WalkCost {
   std::uint64_t states = 0;
   /// A walk that needs more throws Error(kInput) that says how far it came.
   std::uint64_t branches_max = 50'000'000;
+  /// Asked now and then; true: too long has been walked, with the same error. Empty: never.
+  std::function<bool()> is_too_long = {};
 };
 
 /// One iteration behind the prompt.

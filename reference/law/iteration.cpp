@@ -12,6 +12,9 @@
 namespace draftproof::reference::law {
 namespace {
 
+/// A branch takes a microsecond or, of a large tree, a millisecond.
+constexpr std::uint64_t kBranchesPerQuestion = 64;
+
 int draft_count_of(const Decoding& decoding, const Progress& request) {
   if (!decoding.limits.token_count_max) return decoding.draft_count;
   // The iteration emits one token more than it accepts.
@@ -133,7 +136,9 @@ class Iteration {
   }
 
   void finish(const RevealedCoins& coins, const Exact& reach) {
-    if (++cost_.branches > cost_.branches_max) refuse();
+    if (++cost_.branches > cost_.branches_max) refuse(cost_.branches_max);
+    const bool asks = cost_.branches % kBranchesPerQuestion == 0 && cost_.is_too_long;
+    if (asks && cost_.is_too_long()) refuse(cost_.branches);
     State next{state_.requests, shared_, {}};
     for (const auto& [address, known] : coins)
       if (batch_.front().coins.may_recur(address, base_min_)) next.coins.emplace(address, known);
@@ -152,7 +157,8 @@ class Iteration {
     finished_({reach, emissions_, std::move(next)});
   }
 
-  [[noreturn]] void refuse() const {
+  /// What fits is what has at most `affordable` branches.
+  [[noreturn]] void refuse(std::uint64_t affordable) const {
     WalkShape shape;
     shape.vocab_size = static_cast<int>(running_.front().target.front().size());
     shape.horizon = horizon_;
@@ -163,9 +169,8 @@ class Iteration {
     // The walk does not know the rule, so what it says is safe for one that reads every coin.
     shape.stops_at_first_failure = false;
     shape.states_meet = !batch_.front().coins.may_recur(CoinAddress{}, 0);
-    throw Error(ErrorKind::kInput,
-                "more than " + std::to_string(cost_.branches_max) + " branches; " +
-                    sizes_that_fit(shape, static_cast<double>(cost_.branches_max)));
+    throw Error(ErrorKind::kInput, "more than " + std::to_string(affordable) + " branches; " +
+                                       sizes_that_fit(shape, static_cast<double>(affordable)));
   }
 
   const std::vector<Decoding>& batch_;
