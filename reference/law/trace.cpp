@@ -19,9 +19,11 @@ std::map<Context, Passage> passages(const EmissionLaw& law, int vocab_size) {
       Passage& passage = result[prefix];
       passage.went_on.resize(static_cast<std::size_t>(vocab_size));
       passage.ended_with.resize(static_cast<std::size_t>(vocab_size));
-      const Token next = emission.tokens[i];
       const bool goes_on = i < emission.accepted_count;
       passage.reached += probability;
+      // A rule that emits no token behind a whole draft ends with none.
+      if (i == static_cast<int>(emission.tokens.size())) break;
+      const Token next = emission.tokens[i];
       (goes_on ? passage.went_on : passage.ended_with)[next] += probability;
       prefix.push_back(next);
     }
@@ -43,10 +45,10 @@ TraceStep step_of(const ModelCase& tiny, const Context& prefix, const Passage& p
                                                 : Exact(passage.went_on[x] / drafted));
     }
   }
-  const Exact ended = 1 - step.kept;
+  Exact ended = 0;
+  for (const Exact& probability : passage.ended_with) ended += probability;
   if (ended != 0)
-    for (const Exact& probability : passage.ended_with)
-      step.last.push_back(probability / (passage.reached * ended));
+    for (const Exact& probability : passage.ended_with) step.last.push_back(probability / ended);
   return step;
 }
 

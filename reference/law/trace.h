@@ -17,7 +17,7 @@ struct TraceStep {
   LawRow target;     ///< the target's row here
   LawRow draft;      ///< the drafter's row here; empty behind the last drafted token
   LawRow last;       ///< law of the token that ends the iteration here, given that one does:
-                     ///< recovered, or bonus when draft is empty; empty if it never ends here
+                     ///< recovered, or bonus when draft is empty; empty if none ever does
   Exact kept = 0;    ///< probability, given reached, that the drafted token is kept
   std::vector<std::optional<Exact>> kept_by_token;  ///< given that x was drafted; absent: never is
 };
