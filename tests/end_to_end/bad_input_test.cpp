@@ -121,6 +121,92 @@ std::vector<BadInput> bad_laws() {
   };
 }
 
+/// A law with these options instead of the usual two rows' none.
+std::vector<std::string> rows_with(const std::vector<std::string>& more) {
+  std::vector<std::string> words = {"law", "--target", ".1,.3,.6", "--draft", ".7,.2,.1"};
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+std::vector<BadInput> laws_of_options_that_do_not_meet() {
+  return {
+      {"SiblingsOfAChain", rows_with({"--siblings", "largest"}), "--siblings: ", "add --tree"},
+      {"LengthOfATree", rows_with({"--rule", "k-seq", "--tree", "2", "--length", "2"}),
+       "--length: ", "leave it out"},
+      {"StepsOfATree", rows_with({"--rule", "k-seq", "--tree", "2", "--steps"}),
+       "--steps: ", "leave it out"},
+      {"DraftBesideAToy", {"law", "--toy", "markov", "--draft", "1"}, "--draft: ", "leave it out"},
+      {"ShapingOfAMethod",
+       {"law", "--method", "eagle", "--temperature", "2"},
+       "--temperature: ",
+       "leave it out"},
+      {"SiblingsOfAMethod",
+       {"law", "--method", "eagle", "--siblings", "largest"},
+       "--siblings: ",
+       "leave it out"},
+      {"MaskOfIterations", rows_with({"--iterations", "2", "--mask", "1"}), "--mask: ", "leave it"},
+      {"RuleOfAContract",
+       {"law", "--target", "1,2", "--mask", "1", "--rule", "block"},
+       "--rule: ",
+       "leave it out"},
+      {"FaultsAsJson", rows_with({"--faults", "-o", "json"}), "--output: ", "leave it out"},
+      {"FaultsOfARule", rows_with({"--faults", "--rule", "block"}), "--rule: ", "leave it out"},
+      {"FaultsOfNoDraft", rows_with({"--faults", "--length", "0"}), "--length: ", "1 or more"},
+      {"EndWithoutTokens", rows_with({"--eos", "1"}), "--tokens: ", "how many"},
+      {"OptionThatDividesByZero", rows_with({"--rule", "typical", "--rule-option", "cap=1/0"}),
+       "--rule-option: ", "write .3"},
+      {"OptionGivenTwice",
+       rows_with({"--rule", "typical", "--rule-option", "cap=1", "--rule-option", "cap=1/2"}),
+       "--rule-option: ", "keep one"},
+      {"ChainRuleOfAMethodOfTrees",
+       {"law", "--method", "eagle", "--rule", "chain"},
+       "--rule: ",
+       "leave it out"},
+      {"SiblingsThatTheRuleIsNotRightFor",
+       {"law", "--method", "eagle", "--rule", "with-replacement"},
+       "--rule: ",
+       "without-replacement"},
+      {"ToyOfNoTable", {"table", "rules", "--toy", "x"}, "--toy: ", "full-memory"},
+  };
+}
+
+std::vector<BadInput> bad_speeds() {
+  return {
+      {"ConfidenceThatIsNoNumber",
+       {"speed", "{}/bad.json", "--confidence", "nan"},
+       "--confidence: ",
+       "from 0.5"},
+      {"FalseAlarmsThatAreNoNumber",
+       {"check", "--false-alarms", "nan", "--subject", "reference"},
+       "--false-alarms: ",
+       "up to 0.5"},
+      {"BatchesWithoutAMap", {"speed", "{}/bad.json", "--batches", "4"}, "--batches: ", "--map"},
+      {"TileOfExamples", {"speed", "--examples", "--tile", "4"}, "--tile: ", "leave it out"},
+      {"TraceThatIsNone", {"speed", "{}/bad.json"}, "bad.json:1", "JSON"},
+  };
+}
+
+std::vector<BadInput> laws_too_large() {
+  return {
+      {"DraftOfAToy",
+       {"law", "--toy", "full-memory", "--length", "20"},
+       "--length: ",
+       "10 drafted tokens would work"},
+      {"DraftOfMoreTokensThanAWalkHas",
+       {"law", "--toy", "full-memory", "--length", "1000000"},
+       "--length: ",
+       "shorten"},
+      {"Iterations",
+       {"law", "--toy", "full-memory", "--length", "2", "--iterations", "2000000000"},
+       "--iterations: ",
+       "3 iterations would work"},
+      {"Tokens", rows_with({"--tokens", "12"}), "--tokens: ", "11 tokens would work"},
+      {"WalkBeyondItsTime",
+       rows_with({"--rule", "target-only", "--tree", "64", "--time-limit", "0.1s"}),
+       "--tree: ", "would work, or a longer --time-limit"},
+  };
+}
+
 class BadInputs : public testing::TestWithParam<BadInput> {};
 
 TEST_P(BadInputs, EndsWithOneLineThatNamesPlaceAndRemedy) {
@@ -148,6 +234,10 @@ const auto kName = [](const auto& info) { return info.param.name; };
 INSTANTIATE_TEST_SUITE_P(Checks, BadInputs, testing::ValuesIn(bad_checks()), kName);
 INSTANTIATE_TEST_SUITE_P(Files, BadInputs, testing::ValuesIn(bad_files_and_names()), kName);
 INSTANTIATE_TEST_SUITE_P(Laws, BadInputs, testing::ValuesIn(bad_laws()), kName);
+INSTANTIATE_TEST_SUITE_P(Options, BadInputs, testing::ValuesIn(laws_of_options_that_do_not_meet()),
+                         kName);
+INSTANTIATE_TEST_SUITE_P(Speeds, BadInputs, testing::ValuesIn(bad_speeds()), kName);
+INSTANTIATE_TEST_SUITE_P(Sizes, BadInputs, testing::ValuesIn(laws_too_large()), kName);
 
 TEST(BadInput, NamesTheRemedyForADeviceThatIsNotThere) {
   if (::access("/dev/nvidiactl", F_OK) == 0) GTEST_SKIP() << "this machine has a GPU";

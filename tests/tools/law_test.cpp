@@ -68,6 +68,50 @@ TEST(LawResult, OfARuleThatIgnoresTheDraftIsAtADistance) {
   EXPECT_EQ(reference::law::total_variation(result.joint, result.target), Exact(3, 5));
 }
 
+TEST(LawPage, ShowsNoAlgebraOfTheDraftWhereOneHotsAreReported) {
+  // Kept with target(x), not with min(1, target / draft): 1/10, never "min(1, 1/7) = 1/10".
+  LawSettings settings = settings_of(".1,.3,.6", ".7,.2,.1", 1);
+  EXPECT_THAT(law_page(law_result(law_plan(settings))), testing::HasSubstr("min(1, 1/7) = 1/7"));
+  settings.reports_one_hot = true;
+  EXPECT_THAT(law_page(law_result(law_plan(settings))),
+              testing::Not(testing::HasSubstr("min(1, 1")));
+}
+
+TEST(LawPage, SaysThatARuleEmitsNoBonus) {
+  // One drafted token of two that are even: kept and alone with 1/2, or else the other one.
+  LawSettings settings = settings_of(".5,.5", ".5,.5", 1);
+  settings.rule = "lookahead";
+  const LawResult result = law_result(law_plan(settings));
+  EXPECT_EQ(result.expected.front(), Exact(1));
+  EXPECT_THAT(law_page(result), testing::HasSubstr("1/2 = 0.5, none is emitted"));
+}
+
+TEST(LawPlan, EndsARequestAtAnyOfSeveralEndTokens) {
+  LawSettings settings = settings_of(".1,.3,.6", ".7,.2,.1", 1);
+  settings.contracts.end_tokens = "0,1";
+  settings.tokens = 2;
+  const LawResult result = law_result(law_plan(settings));
+  EXPECT_EQ(result.sequence->law.at({0}), Exact(1, 10));
+  EXPECT_EQ(result.sequence->law.at({1}), Exact(3, 10));
+  EXPECT_EQ(result.sequence->distance, 0);
+}
+
+TEST(LawPlan, HoldsAGreedyRuleOfAMethodAgainstGreedyDecoding) {
+  LawSettings settings;
+  settings.method = "eagle-chain";
+  settings.rule = "greedy";
+  EXPECT_EQ(law_result(law_plan(settings)).distance, 0);
+}
+
+TEST(LawResult, HasNoClosedFormForDraftsThatShrinkToTheEnd) {
+  LawSettings settings = settings_of(".1,.3,.6", ".7,.2,.1", 1);
+  settings.tokens = 2;
+  settings.token_count_max = 2;
+  EXPECT_EQ(law_result(law_plan(settings)).formula, Exact(7, 5));
+  settings.token_count_max = 1;
+  EXPECT_EQ(law_result(law_plan(settings)).formula, std::nullopt);
+}
+
 TEST(Readable, KeepsShortFractionsAndRoundsLongOnesVisibly) {
   EXPECT_EQ(readable(Exact(3, 10)), "3/10");
   EXPECT_EQ(readable(Exact(1) / Exact("123456789012345678901234567890")), "~8.1e-30");

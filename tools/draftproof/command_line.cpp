@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <cstdlib>
 #include <functional>
 #include <iostream>
@@ -32,6 +33,7 @@ struct Typed {
   OutputTexts output;
   std::string battery = "standard";
   std::string time_limit;
+  std::string law_time_limit;
   std::string seed;
   CheckSettings check;
   DemoSettings demo;
@@ -177,6 +179,8 @@ void add_law(CLI::App& app, Typed& typed) {
   command.add_option("--top-k", settings.top_k, "Keep the k largest logits");
   command.add_option("--top-p", settings.top_p, "Keep the least prefix of this probability");
   command.add_option("--min-p", settings.min_p, "Keep what has this share of the largest");
+  command.add_option("--time-limit", typed.law_time_limit,
+                     "Of the processor, as 90s or 2m; default 10s");
   add_contracts(command, settings.contracts);
   add_output(command, typed.output, {"text", "json"});
 }
@@ -221,6 +225,9 @@ ExitCode dispatch(const CLI::App& app, Typed& typed, const std::vector<std::stri
     settings.output = output;
     settings.command_line = arguments;
     settings.battery = battery_from(typed.battery);
+    // NaN lies outside of no range.
+    if (std::isnan(settings.false_alarms))
+      throw Error(ErrorKind::kInput, "is NaN; give a probability up to 0.5", "--false-alarms");
     if (!typed.seed.empty()) settings.seed = seed_from(typed.seed, "--seed");
     if (!typed.time_limit.empty()) {
       settings.time_limit_seconds = seconds_from(typed.time_limit, "--time-limit");
@@ -229,6 +236,8 @@ ExitCode dispatch(const CLI::App& app, Typed& typed, const std::vector<std::stri
   }
   if (app.got_subcommand("law")) {
     typed.law.output = output;
+    if (!typed.law_time_limit.empty())
+      typed.law.seconds_max = seconds_from(typed.law_time_limit, "--time-limit");
     if (!typed.law.contracts.presets.empty()) {
       typed.law.preset = typed.law.contracts.presets.front();
     }

@@ -9,6 +9,7 @@
 #include "reference/error.h"
 #include "reference/scalar.h"
 #include "tools/draftproof/contract_comparison.h"
+#include "tools/draftproof/law_options.h"
 
 namespace draftproof::tools {
 namespace {
@@ -84,6 +85,8 @@ reference::Adjustments adjustments_of(const ContractSettings& settings, std::siz
   adjustments.penalties.repetition = settings.repetition_penalty.value_or(1);
   adjustments.penalties.frequency = settings.frequency_penalty.value_or(0);
   adjustments.penalties.presence = settings.presence_penalty.value_or(0);
+  if (settings.last_n && *settings.last_n < -1)
+    refuse(fmt::format("{} tokens; give 0 or more, or -1 for all", *settings.last_n), "--last-n");
   adjustments.penalties.last_n = settings.last_n;
   for (const std::string& text : settings.logit_bias)
     adjustments.logit_bias.push_back(bias_of(text));
@@ -134,6 +137,7 @@ ContractReport contract_report(const LawSettings& settings) {
   std::vector<std::string> names = settings.contracts.presets;
   if (names.empty()) names = {settings.preset};
   for (const std::string& name : names) reference::contract(name);  // unknown names first
+  refuse_unread_by_contracts(settings);
   if (!settings.draft.empty())
     refuse("goes with one preset and plain shaping; leave it out to look at a row", "--draft");
   ContractReport report;

@@ -145,7 +145,11 @@ bool FamilyRow::formula_agrees() const {
 }
 
 std::vector<FamilyRow> family_rows(FamilyPart part, const std::string& toy) {
-  if (!toy.empty()) model::toy(toy);
+  try {
+    if (!toy.empty()) model::toy(toy);
+  } catch (const Error& error) {
+    throw Error(error.kind(), error.message(), "--toy");
+  }
   std::vector<FamilyRow> rows;
   const auto add = [&](FamilyRow row) {
     if (!row.cells.empty()) rows.push_back(std::move(row));

@@ -6,10 +6,14 @@
 
 #include "reference/error.h"
 #include "tools/draftproof/law_page.h"
+#include "tools/draftproof/law_result.h"
 #include "tools/report/table.h"
 
 namespace draftproof::tools {
 namespace {
+
+/// Of each fault.
+constexpr std::uint64_t kBranchesMax = 20000;
 
 using fixtures::Exercise;
 using fixtures::FaultEffect;
@@ -94,7 +98,8 @@ std::string exercise_page(const LawPlan& plan) {
   fixtures::UserFixture fixture{plan.tiny->target, plan.tiny->draft, plan.tiny->parents,
                                 plan.tokens.value_or(plan.decoding.draft_count + 1),
                                 plan.decoding.prompt};
-  const auto faults = fixtures::exercise(fixture);
+  const auto faults =
+      fixtures::exercise(fixture, {0, 0, kBranchesMax, time_is_up_after(plan.seconds_max)});
   std::string out = fmt::format("What {} can show over {} tokens\n", plan.source, fixture.horizon);
   for (const std::string& limit : fixtures::fixture_limits(fixture))
     out += "limit      " + limit + "\n";

@@ -98,9 +98,7 @@ std::string kept_with(const law::TraceStep& step, std::size_t x, bool is_chain) 
   return fmt::format("min(1, {}) = {}", readable(step.target[x] / step.draft[x]), kept);
 }
 
-std::string drafted_position(const law::TraceStep& step, const Exact& reached,
-                             const std::string& rule) {
-  const bool is_chain = rule == "chain";
+std::string drafted_position(const law::TraceStep& step, const Exact& reached, bool is_chain) {
   const Exact rejected = 1 - step.kept;
   std::vector<report::Column> columns = {{"token", Align::kRight},
                                          {"target", Align::kRight},
@@ -146,15 +144,15 @@ std::string drafted_position(const law::TraceStep& step, const Exact& reached,
 }
 
 /// One position behind one accepted prefix, or behind the first of those that `reached` sums up.
-std::string position_of(const law::TraceStep& step, const Exact& reached, const std::string& rule) {
-  if (!step.draft.empty()) return drafted_position(step, reached, rule);
-  return fmt::format("Bonus      reached with probability {}, drawn from {}\n\n",
-                     with_decimal(reached), joined(step.last));
+std::string position_of(const law::TraceStep& step, const Exact& reached, bool is_chain) {
+  if (!step.draft.empty()) return drafted_position(step, reached, is_chain);
+  return fmt::format("Bonus      reached with probability {}, {}\n\n", with_decimal(reached),
+                     step.last.empty() ? "none is emitted" : "drawn from " + joined(step.last));
 }
 
 /// One step a position: rows depend on the position only, so every prefix shows the same algebra.
 std::string merged_positions(const std::vector<law::TraceStep>& steps, int draft_count,
-                             const std::string& rule) {
+                             bool is_chain) {
   std::string out;
   for (int length = 0; length <= draft_count; ++length) {
     Exact reached = 0;
@@ -168,7 +166,7 @@ std::string merged_positions(const std::vector<law::TraceStep>& steps, int draft
       out += (length == draft_count ? "Bonus   " : fmt::format("Position {}", length + 1)) +
              "   never reached\n\n";
     } else {
-      out += position_of(*first, reached, rule);
+      out += position_of(*first, reached, is_chain);
     }
   }
   return out;
@@ -180,14 +178,17 @@ std::string positions_of(const LawResult& result) {
   const LawPlan& plan = result.plan;
   if (!has_steps(plan)) return "";
   const auto steps = law::trace(*plan.tiny, result.emission);
+  // The chain's algebra shows where the row drawn from is the row reported.
+  const bool is_chain =
+      plan.rule->name == "chain" && plan.tiny->report == law::DraftReport::kLawDrawn;
   if (plan.rows_depend_on_position_only) {
-    return merged_positions(steps, plan.tiny->draft_count(), plan.rule->name);
+    return merged_positions(steps, plan.tiny->draft_count(), is_chain);
   }
   std::string out;
   for (const law::TraceStep& step : steps) {
     out += fmt::format("Behind     {}\n",
                        step.accepted.empty() ? "the prompt" : "accepted " + joined(step.accepted));
-    out += position_of(step, step.reached, plan.rule->name);
+    out += position_of(step, step.reached, is_chain);
   }
   return out;
 }

@@ -8,6 +8,7 @@
 
 #include "reference/error.h"
 #include "tools/draftproof/law_case.h"
+#include "tools/draftproof/law_options.h"
 
 namespace draftproof::tools {
 namespace {
@@ -16,6 +17,9 @@ namespace law = reference::law;
 namespace model = reference::model;
 using reference::Exact;
 using reference::Token;
+
+/// Drafted tokens of an iteration: a walk of more would never end.
+constexpr int kNodesMax = 64;
 
 [[noreturn]] void refuse(const std::string& message, const std::string& place) {
   throw Error(ErrorKind::kInput, message, place);
@@ -48,18 +52,27 @@ std::vector<Token> tokens_of(const std::string& text, int vocab_size, const std:
   return tokens;
 }
 
+/// What `lookup` answers; its complaint gets the option that named the thing.
+template <class Lookup, class Name>
+auto named(const Lookup& lookup, const Name& name, const std::string& option) {
+  try {
+    return lookup(name);
+  } catch (const Error& error) {
+    refuse(error.message(), option);
+  }
+}
+
 law::OptionValues options_of(const law::LawRule& rule, const std::vector<std::string>& texts) {
   law::OptionValues given;
   for (const std::string& text : texts) {
     const std::size_t sign = text.find('=');
     if (sign == std::string::npos) refuse("'" + text + "' is no NAME=VALUE", "--rule-option");
-    given[text.substr(0, sign)] = reference::exact_from_text(text.substr(sign + 1));
+    const std::string name = text.substr(0, sign);
+    if (given.contains(name)) refuse("'" + name + "' is given twice; keep one", "--rule-option");
+    given[name] = named(reference::exact_from_text, text.substr(sign + 1), "--rule-option");
   }
-  try {
-    return law::checked(rule, given);
-  } catch (const Error& error) {
-    refuse(error.message(), "--rule-option");
-  }
+  return named([&](const auto& values) { return law::checked(rule, values); }, given,
+               "--rule-option");
 }
 
 law::SiblingDraw siblings_of(const std::string& name) {
@@ -70,19 +83,11 @@ law::SiblingDraw siblings_of(const std::string& name) {
       {"largest-then-drawn", law::SiblingDraw::kLargestThenDrawn}};
   const auto found = names.find(name);
   if (found == names.end())
-    refuse("'" + name + "' is none of independent, without-replacement, largest, "
-           "largest-then-drawn", "--siblings");
+    refuse("'" + name +
+               "' is none of independent, without-replacement, largest, "
+               "largest-then-drawn",
+           "--siblings");
   return found->second;
-}
-
-/// What `lookup` answers; its complaint gets the option that named the thing.
-template <class Lookup, class Name>
-auto named(const Lookup& lookup, const Name& name, const std::string& option) {
-  try {
-    return lookup(name);
-  } catch (const Error& error) {
-    refuse(error.message(), option);
-  }
 }
 
 /// The shape of the draft, checked against what the rule takes.
@@ -96,7 +101,8 @@ std::vector<int> parents_of(const LawSettings& settings, const law::LawRule& rul
   double nodes = 0;
   double level = 1;
   for (int width : widths) nodes += level *= width;
-  if (nodes > 64) refuse(fmt::format("{} nodes, more than 64; make it smaller", nodes), "--tree");
+  if (nodes > kNodesMax)
+    refuse(fmt::format("{} nodes, more than {}; make it smaller", nodes, kNodesMax), "--tree");
   if (rule.shape == law::TakenShape::kOneLevel && widths.size() > 1)
     refuse(fmt::format("rule {} takes siblings of one level, as --tree {}", rule.name, widths[0]),
            "--tree");
@@ -130,6 +136,11 @@ law::ModelCase tiny_of(const LawSettings& settings, const law::LawRule& rule, La
     if (settings.length < 0) {
       refuse(fmt::format("{} is no draft length; give 0 or more", settings.length), "--length");
     }
+    if (settings.length > kNodesMax) {
+      refuse(fmt::format("{} drafted tokens, more than {}; shorten the draft", settings.length,
+                         kNodesMax),
+             "--length");
+    }
     plan.toy = named(model::toy, settings.toy, "--toy");
     plan.source = "toy " + settings.toy;
     tiny = law::chain_case(plan.toy.target, plan.toy.draft, 0);
@@ -141,13 +152,57 @@ law::ModelCase tiny_of(const LawSettings& settings, const law::LawRule& rule, La
   return tiny;
 }
 
+/// True when `rule` is right for siblings as the method draws them: for those its own rule takes.
+bool takes_siblings_of(const reference::draft::Method& method, const law::LawRule& rule) {
+  if (rule.siblings.empty() || rule.name == method.rule) return true;
+  const auto& rules = law::law_rules();
+  const auto own = std::find_if(rules.begin(), rules.end(), [&](const law::LawRule& entry) {
+    return entry.name == method.rule;
+  });
+  if (own == rules.end() || own->siblings.empty()) return false;
+  return std::all_of(own->siblings.begin(), own->siblings.end(), [&](law::SiblingDraw draw) {
+    return std::find(rule.siblings.begin(), rule.siblings.end(), draw) != rule.siblings.end();
+  });
+}
+
+/// Why the rule cannot decide about a draft of this shape; empty when it can.
+std::string misfit(const law::DraftTree& draft, const law::LawRule& rule, bool takes_siblings) {
+  if (draft.is_chain()) return "";
+  if (rule.shape == law::TakenShape::kChain) return "takes a chain, and the method drafts a tree";
+  const bool is_one_level = std::all_of(draft.nodes.begin(), draft.nodes.end(),
+                                        [](const auto& node) { return node.parent < 0; });
+  if (rule.shape == law::TakenShape::kOneLevel && !is_one_level)
+    return "takes siblings of one level, and the method drafts a deeper tree";
+  return takes_siblings ? "" : "is not right for siblings as the method draws them";
+}
+
+/// The rule that the user chose instead of the method's. What a method drafts shows only when it
+/// drafts, so every draft is looked at.
+void take_rule(LawPlan& plan) {
+  const law::LawRule& rule = *plan.rule;
+  const bool is_greedy = rule.decoded == law::DecodedLaw::kGreedy;
+  const bool was_greedy = plan.method->decoded == law::DecodedLaw::kGreedy;
+  if (was_greedy && !is_greedy) {
+    refuse(fmt::format("method {} decodes greedily; take a rule that does, such as {}",
+                       plan.method->name, plan.method->rule),
+           "--rule");
+  }
+  if (is_greedy && !was_greedy) plan.decoding.target = model::greedy_model(plan.decoding.target);
+  plan.decoding.rule = [decide = rule.make(plan.options), &entry = law::law_rule(rule.name),
+                        own = plan.method->rule,
+                        takes_siblings = takes_siblings_of(*plan.method, rule)](
+                           const law::Verification& step, law::Chooser& chooser) {
+    const std::string why = misfit(step.draft, entry, takes_siblings);
+    if (!why.empty())
+      refuse(fmt::format("rule {} {}; leave it out: the method's is {}", entry.name, why, own),
+             "--rule");
+    return decide(step, chooser);
+  };
+}
+
 void plan_method(const LawSettings& settings, LawPlan& plan) {
   if (!settings.target.empty()) {
     refuse("a method has a toy of its own; leave --target out, choose with --toy", "--method");
-  }
-  if (!settings.tree.empty() || settings.reports_one_hot || settings.length != 1) {
-    refuse("the method decides the shape of its draft; leave --length, --tree, --one-hot out",
-           "--method");
   }
   const auto find = [](const std::string& name) { return &reference::draft::method(name); };
   plan.method = named(find, settings.method, "--method");
@@ -162,11 +217,14 @@ void plan_method(const LawSettings& settings, LawPlan& plan) {
     plan.rule = named(law::law_rule, rule, "--rule");
     plan.options = options_of(*plan.rule, settings.rule_options);
   }
-  if (!settings.rule.empty()) plan.decoding.rule = plan.rule->make(plan.options);
+  if (!settings.rule.empty()) take_rule(plan);
 }
 
 void plan_model(const LawSettings& settings, LawPlan& plan) {
-  plan.rule = named(law::law_rule, settings.rule.empty() ? "chain" : settings.rule, "--rule");
+  // Faults bring rules of their own; any rule that takes the shape will do.
+  const std::string usual =
+      settings.shows_faults && !settings.tree.empty() ? "target-only" : "chain";
+  plan.rule = named(law::law_rule, settings.rule.empty() ? usual : settings.rule, "--rule");
   plan.options = options_of(*plan.rule, settings.rule_options);
   plan.tiny = tiny_of(settings, *plan.rule, plan);
   plan.decoding = law::decoding_of(*plan.tiny, plan.rule->make(plan.options));
@@ -183,7 +241,9 @@ void plan_model(const LawSettings& settings, LawPlan& plan) {
 void plan_limits(const LawSettings& settings, LawPlan& plan) {
   law::Limits& limits = plan.decoding.limits;
   if (!settings.contracts.end_tokens.empty()) {
-    limits.eos = tokens_of(settings.contracts.end_tokens, plan.vocab_size(), "--eos").front();
+    const auto ends = tokens_of(settings.contracts.end_tokens, plan.vocab_size(), "--eos");
+    limits.eos = ends.front();
+    for (std::size_t i = 1; i < ends.size(); ++i) limits.stops.push_back({ends[i]});
   }
   for (const std::string& stop : settings.stops)
     limits.stops.push_back(tokens_of(stop, plan.vocab_size(), "--stop"));
@@ -203,10 +263,13 @@ bool asks_for_decoding(const LawSettings& settings) {
   return !settings.method.empty() || !settings.toy.empty() || !settings.tree.empty() ||
          settings.iterations != 1 || settings.tokens || !settings.stops.empty() ||
          settings.token_count_max || !settings.coins.empty() || !settings.rule_options.empty() ||
-         settings.shows_faults;
+         settings.shows_faults ||
+         (!settings.draft.empty() &&
+          !(settings.contracts.end_tokens.empty() && settings.contracts.prompt.empty()));
 }
 
 LawPlan law_plan(const LawSettings& settings) {
+  refuse_unread_by_decodings(settings);
   LawPlan plan;
   if (settings.method.empty()) {
     plan_model(settings, plan);
@@ -219,10 +282,18 @@ LawPlan law_plan(const LawSettings& settings) {
     refuse(fmt::format("{} tokens; give 1 or more", *settings.tokens), "--tokens");
   if (!settings.coins.empty())
     plan.decoding.coins = named(law::coin_scheme, settings.coins, "--coins");
+  plan.shape_option = !settings.method.empty() ? "--toy"
+                      : settings.tree.empty()  ? "--length"
+                                               : "--tree";
   plan.iterations = settings.iterations;
   plan.tokens = settings.tokens;
   plan.shows_steps = settings.shows_steps;
+  if (settings.shows_faults && plan.decoding.draft_count == 0)
+    refuse("nothing is drafted, so that no fault can show; give 1 or more", "--length");
+  plan.seconds_max = settings.seconds_max;
   plan_limits(settings, plan);
+  if (plan.shows_steps && !plan.decoding.prompt.empty())
+    refuse("shows an iteration behind no prompt; leave it out", "--steps");
   return plan;
 }
 

@@ -24,9 +24,11 @@ struct LawPlan {
   /// Decoding::target is what it is held against: greedy decoding for a rule that decodes so.
   reference::law::Decoding decoding;
   bool rows_depend_on_position_only = false;
+  std::string shape_option;  ///< what made the draft as large as it is: "--length"
   int iterations = 1;
   std::optional<int> tokens;
   bool shows_steps = false;
+  double seconds_max = 10;  ///< of the processor, for all walks together
 
   int vocab_size() const { return decoding.target->vocab_size(); }
 };

@@ -1,6 +1,7 @@
 #include "tools/draftproof/law_result.h"
 
 #include <algorithm>
+#include <ctime>
 
 #include "reference/error.h"
 
@@ -9,8 +10,6 @@ namespace {
 
 namespace law = reference::law;
 
-/// Branches that a terminal user waits some seconds for.
-constexpr std::uint64_t kBranchesMax = 3'000'000;
 /// Sequences that are compared one by one.
 constexpr double kSequencesMax = 200'000;
 
@@ -21,19 +20,54 @@ int longest(const law::EmissionLaw& emission) {
   return static_cast<int>(length);
 }
 
-void check_size(const LawPlan& plan, int length, const std::string& option) {
+std::string counted(int count, const std::string& noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+/// Refuses sequences too many to compare, with an advice made of how many tokens are not.
+template <class Advice>
+void check_size(const LawPlan& plan, int length, const std::string& option, const Advice& advice) {
   double sequences = 1;
   int fits = 0;
-  for (int i = 0; i < length; ++i) {
+  for (int i = 0; i < length && sequences <= kSequencesMax; ++i) {
     sequences *= plan.vocab_size();
     if (sequences <= kSequencesMax) fits = i + 1;
   }
   if (sequences <= kSequencesMax) return;
   throw Error(ErrorKind::kInput,
-              "sequences of " + std::to_string(length) + " tokens of a vocabulary of " +
-                  std::to_string(plan.vocab_size()) + " are too many to compare; " +
-                  std::to_string(fits) + " tokens would work",
+              "sequences of " + counted(length, "token") + " of a vocabulary of " +
+                  std::to_string(plan.vocab_size()) + " are too many to compare; " + advice(fits),
               option);
+}
+
+/// Where drafts alone make more sequences than can be compared, no walk has to find out.
+void check_draft(const LawPlan& plan) {
+  if (!plan.tiny) return;
+  check_size(plan, plan.decoding.draft_count + 1, plan.shape_option, [](int fits) {
+    return counted(std::max(fits - 1, 0), "drafted token") + " would work";
+  });
+}
+
+/// `longest` tokens an iteration, as many as were asked for.
+void check_iterations(const LawPlan& plan, int longest) {
+  const double all = static_cast<double>(longest) * plan.iterations;
+  const int length = static_cast<int>(std::min(all, 1e9));
+  check_size(plan, length, plan.iterations > 1 ? "--iterations" : plan.shape_option, [&](int fits) {
+    return fits >= longest ? counted(fits / longest, "iteration") + " would work"
+                           : "one iteration has " + counted(longest, "token") + ", " +
+                                 std::to_string(fits) + " would work: shorten the draft";
+  });
+}
+
+/// What `walk` answers; a refusal gets the option that made the walk long, and the way to wait.
+template <class Walk>
+auto walked(const std::string& option, const Walk& walk) {
+  try {
+    return walk();
+  } catch (const Error& error) {
+    if (!error.place().empty()) throw;
+    throw Error(error.kind(), error.message() + ", or a longer --time-limit", option);
+  }
 }
 
 /// What the iterations emit together, whatever their lengths.
@@ -44,6 +78,9 @@ law::EmissionLaw together(const law::HistoryLaw& histories) {
 }
 
 std::optional<reference::Exact> formula_of(const LawPlan& plan) {
+  // Drafts that shrink to fit a request's end are not those of the formula.
+  const auto& most = plan.decoding.limits.token_count_max;
+  if (most && *most <= plan.decoding.draft_count) return std::nullopt;
   const bool is_at_start = plan.decoding.prompt == plan.toy.prompt;
   if (plan.method != nullptr) {
     // A method's formula is for the rule that engines verify it with.
@@ -57,30 +94,43 @@ std::optional<reference::Exact> formula_of(const LawPlan& plan) {
 
 }  // namespace
 
+std::function<bool()> time_is_up_after(double seconds) {
+  const std::clock_t start = std::clock();
+  return [start, seconds] {
+    return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC > seconds;
+  };
+}
+
 LawResult law_result(LawPlan plan) {
   LawResult result;
   result.plan = std::move(plan);
   const law::Decoding& decoding = result.plan.decoding;
-  result.cost.branches_max = kBranchesMax;
-  result.emission = law::emission_law(decoding, &result.cost);
-  result.joint_length = longest(result.emission) * result.plan.iterations;
+  const int iterations = result.plan.iterations;
+  check_draft(result.plan);
+  result.cost.is_too_long = time_is_up_after(result.plan.seconds_max);
+  law::WalkCost* const cost = &result.cost;
+  result.emission =
+      walked(result.plan.shape_option, [&] { return law::emission_law(decoding, cost); });
+  check_iterations(result.plan, longest(result.emission));
+  result.joint_length = longest(result.emission) * iterations;
   if (result.plan.tokens) {
-    check_size(result.plan, *result.plan.tokens, "--tokens");
+    const int tokens = *result.plan.tokens;
+    check_size(result.plan, tokens, "--tokens",
+               [](int fits) { return counted(fits, "token") + " would work"; });
     SequenceResult sequence;
-    sequence.law = law::sequence_law(decoding, *result.plan.tokens, &result.cost);
-    sequence.target =
-        law::target_law(*decoding.target, *result.plan.tokens, decoding.prompt, decoding.limits);
+    sequence.law = walked("--tokens", [&] { return law::sequence_law(decoding, tokens, cost); });
+    sequence.target = law::target_law(*decoding.target, tokens, decoding.prompt, decoding.limits);
     sequence.distance = law::total_variation(sequence.law, sequence.target);
     result.sequence = std::move(sequence);
   }
-  check_size(result.plan, result.joint_length,
-             result.plan.iterations > 1 ? "--iterations" : "--length");
   law::EmissionLaw emitted = result.emission;
   result.expected = {law::expected_emitted(result.emission)};
-  if (result.plan.iterations > 1) {
-    result.histories = law::history_law(decoding, result.plan.iterations, &result.cost);
+  if (iterations > 1) {
+    result.histories =
+        walked("--iterations", [&] { return law::history_law(decoding, iterations, cost); });
     emitted = together(result.histories);
-    result.expected = law::expected_by_iteration(decoding, result.plan.iterations, &result.cost);
+    result.expected = walked(
+        "--iterations", [&] { return law::expected_by_iteration(decoding, iterations, cost); });
     result.joint_length = std::max(result.joint_length, longest(emitted));
   }
   result.joint = law::extended_law(*decoding.target, emitted, result.joint_length, decoding.prompt);

@@ -1,6 +1,7 @@
 // Law result: what a planned decoding emits, and what it should have emitted. Everything is exact.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -30,7 +31,12 @@ struct LawResult {
   reference::law::WalkCost cost;
 };
 
-/// Throws Error(kInput) when the walk is too large.
+/// True once this process has computed for so many seconds more than when it was made: a busy
+/// machine shortens nobody's walk.
+std::function<bool()> time_is_up_after(double seconds);
+
+/// Throws Error(kInput) when the walk is too large, with a size that is not, or takes longer than
+/// plan.seconds_max.
 LawResult law_result(LawPlan plan);
 
 }  // namespace draftproof::tools

@@ -92,6 +92,7 @@ struct LawSettings {
   std::optional<int> tokens;       ///< the first so many, of as many iterations as it takes
   std::vector<std::string> stops;  ///< ids that end a request when they come in a row: 1,2
   std::optional<int> token_count_max;
+  double seconds_max = 10;  ///< of the processor
   bool shows_steps = false;
   bool shows_faults = false;
   std::optional<double> temperature;

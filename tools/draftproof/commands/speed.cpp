@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iostream>
 #include <iterator>
 #include <ostream>
+#include <utility>
 
 #include "oracle/speed/gain_map.h"
 #include "reference/error.h"
@@ -64,12 +66,44 @@ void check_names(const SpeedSettings& settings) {
   }
   if (!settings.map.empty() && settings.trace.empty())
     throw Error(ErrorKind::kInput, "needs a trace to take costs from; name one", "--map");
+  if (!settings.batches.empty() && settings.map.empty())
+    throw Error(ErrorKind::kInput, "are those of a map; add --map FILE", "--batches");
+  // NaN lies outside of no range.
+  if (std::isnan(settings.confidence))
+    throw Error(ErrorKind::kInput, "is NaN; give a probability from 0.5 on", "--confidence");
+}
+
+void check_trace_alone(const SpeedSettings& settings) {
+  if (!settings.trace.empty()) return;
+  const SpeedSettings usual;
+  const std::pair<const char*, bool> options[] = {
+      {"--allow-damaged", settings.allows_damaged},
+      {"--confidence", settings.confidence != usual.confidence},
+      {"--length-limit", settings.length_limit != usual.length_limit},
+      {"--query-group", settings.query_group.has_value()},
+      {"--tile", settings.tile.has_value()},
+      {"--experts", settings.experts.has_value()},
+      {"--experts-per-token", settings.experts_per_token.has_value()},
+      {"--placement", settings.placement.has_value()}};
+  for (const auto& [option, is_given] : options)
+    if (is_given)
+      throw Error(ErrorKind::kInput, "judges a trace; name one, or leave it out", option);
+}
+
+void write_map(const std::string& file, const std::string& map) {
+  try {
+    store::write_atomically(file, map);
+  } catch (const Error& error) {
+    throw Error(error.kind(), "cannot write " + file + "; name a file in a folder of yours",
+                "--map");
+  }
 }
 
 }  // namespace
 
 ExitCode speed_command(const SpeedSettings& settings, const Streams& streams) {
   check_names(settings);
+  check_trace_alone(settings);
   if (settings.shows_examples) return examples(settings, streams);
   if (!settings.matrix.empty()) return matrix(settings, streams);
   const std::string file = settings.trace == "-" ? "stdin" : settings.trace;
@@ -81,7 +115,7 @@ ExitCode speed_command(const SpeedSettings& settings, const Streams& streams) {
   if (settings.map == "-") {
     streams.out << map;
   } else {
-    if (!settings.map.empty()) store::write_atomically(settings.map, map);
+    if (!settings.map.empty()) write_map(settings.map, map);
     streams.out << (settings.format == "json"  ? speed_json(report)
                     : settings.format == "csv" ? speed_csv(report)
                                                : speed_page(report, settings.format == "md"));
