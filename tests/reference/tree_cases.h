@@ -67,7 +67,7 @@ inline const std::vector<SiblingDraw> kSiblingDraws = {
     SiblingDraw::kLargestThenDrawn};
 
 /// The laws of siblings that a rule is right for.
-inline std::vector<SiblingDraw> siblings_of(const LawRule& rule) {
+inline const std::vector<SiblingDraw>& siblings_of(const LawRule& rule) {
   return rule.siblings.empty() ? kSiblingDraws : rule.siblings;
 }
 
