@@ -14,6 +14,14 @@
 namespace draftproof::reference::law {
 namespace {
 
+/// As many tokens as the last of so many iterations begins behind at most, and one: a walk of that
+/// horizon passes every state that the iterations begin in. Bounded, as it is for advice only.
+int tokens_of_iterations(const std::vector<Decoding>& batch, int iteration_count) {
+  int draft_count = 0;
+  for (const Decoding& decoding : batch) draft_count = std::max(draft_count, decoding.draft_count);
+  return std::min(iteration_count - 1, 1000) * (std::min(draft_count, 100) + 1) + 1;
+}
+
 /// What a walk goes by.
 struct Walk {
   const std::vector<Decoding>& batch;
@@ -26,8 +34,10 @@ struct Walk {
            (iteration_count &&
             request.emitted_counts.size() >= static_cast<std::size_t>(*iteration_count));
   }
-  /// For the advice of a refusal: at least one token an iteration.
-  int tokens_walked() const { return horizon ? *horizon : iteration_count.value_or(1); }
+  /// For the advice of a refusal: a horizon that reaches as far.
+  int tokens_walked() const {
+    return horizon ? *horizon : tokens_of_iterations(batch, iteration_count.value_or(1));
+  }
 };
 
 bool is_over(const State& state) {
@@ -224,7 +234,8 @@ std::vector<std::vector<std::optional<Exact>>> expected_of_batch(const std::vect
         forget(walk, next);
         reached[std::move(next)] += branch.probability;
       };
-      for_each_iteration(batch, state, iteration_count, walk.cost, file);
+      for_each_iteration(batch, state, tokens_of_iterations(batch, iteration_count), walk.cost,
+                         file);
       for (const auto& [next, probability] : reached)
         if (!is_over(next)) later[next] += reach * probability;
     }

@@ -157,6 +157,13 @@ class Iteration {
     finished_({reach, emissions_, std::move(next)});
   }
 
+  bool keeps_memory() const {
+    return !shared_.empty() ||
+           std::any_of(state_.requests.begin(), state_.requests.end(), [](const Progress& request) {
+             return !request.drafter.empty() || !request.scorer.empty();
+           });
+  }
+
   /// What fits is what has at most `affordable` branches.
   [[noreturn]] void refuse(std::uint64_t affordable) const {
     WalkShape shape;
@@ -168,7 +175,7 @@ class Iteration {
     shape.is_chain = running_.front().draft.is_chain();
     // The walk does not know the rule, so what it says is safe for one that reads every coin.
     shape.stops_at_first_failure = false;
-    shape.states_meet = !batch_.front().coins.may_recur(CoinAddress{}, 0);
+    shape.states_meet = !batch_.front().coins.may_recur(CoinAddress{}, 0) && !keeps_memory();
     throw Error(ErrorKind::kInput, "more than " + std::to_string(affordable) + " branches; " +
                                        sizes_that_fit(shape, static_cast<double>(affordable)));
   }

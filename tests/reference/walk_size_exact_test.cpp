@@ -118,5 +118,31 @@ TEST(WalkSize, BeyondTheBudgetIsRefusedWithASizeThatWorks) {
   EXPECT_NO_THROW(sequence_law(tiny, 2, &within));
 }
 
+TEST(WalkSize, OfIterationsIsThatOfAllTheTokensTheyEmit) {
+  // Two iterations of 3 tokens each: the second may begin behind 3, which a horizon of 4 reaches.
+  Decoding tiny = decoding_of(family_case(Family::kFullMemory, 3, 2, 8), chain_rule());
+  WalkCost cost;
+  cost.branches_max = 500;
+  try {
+    history_law(tiny, 2, &cost);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("more than 500 branches; a horizon of 2"));
+  }
+}
+
+TEST(WalkSize, IsAskedForWhenTheTimeIsUp) {
+  Decoding tiny = decoding_of(family_case(Family::kFullMemory, 3, 2, 8), chain_rule());
+  WalkCost cost;
+  cost.is_too_long = [] { return true; };
+  try {
+    sequence_law(tiny, 5, &cost);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kInput);
+    EXPECT_THAT(error.what(), testing::HasSubstr("more than 64 branches; "));
+  }
+}
+
 }  // namespace
 }  // namespace draftproof::reference::law
