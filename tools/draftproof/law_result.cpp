@@ -12,6 +12,8 @@ namespace law = reference::law;
 
 /// Sequences that are compared one by one.
 constexpr double kSequencesMax = 200'000;
+/// A vocabulary of one token makes one sequence, however long.
+constexpr int kTokensMax = 1000;
 
 int longest(const law::EmissionLaw& emission) {
   std::size_t length = 0;
@@ -29,11 +31,11 @@ template <class Advice>
 void check_size(const LawPlan& plan, int length, const std::string& option, const Advice& advice) {
   double sequences = 1;
   int fits = 0;
-  for (int i = 0; i < length && sequences <= kSequencesMax; ++i) {
+  for (int i = 0; i < std::min(length, kTokensMax) && sequences <= kSequencesMax; ++i) {
     sequences *= plan.vocab_size();
     if (sequences <= kSequencesMax) fits = i + 1;
   }
-  if (sequences <= kSequencesMax) return;
+  if (sequences <= kSequencesMax && length <= kTokensMax) return;
   throw Error(ErrorKind::kInput,
               "sequences of " + counted(length, "token") + " of a vocabulary of " +
                   std::to_string(plan.vocab_size()) + " are too many to compare; " + advice(fits),
