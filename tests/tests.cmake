@@ -18,6 +18,14 @@ set(draftproof_links_tools draftproof_tools)
 set(draftproof_links_differential draftproof_tools)
 set(draftproof_links_end_to_end draftproof_options nlohmann_json::nlohmann_json pugixml::pugixml)
 
+# Heavy headers that most tests of a folder include.
+foreach(folder reference oracle fixtures)
+  set(draftproof_headers_${folder} ${draftproof_law_headers})
+endforeach()
+foreach(folder properties tools differential)
+  set(draftproof_headers_${folder} ${draftproof_law_headers} <nlohmann/json.hpp>)
+endforeach()
+
 function(draftproof_tests folder label)
   if(label STREQUAL unit)
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${folder}/*_test.cpp)
@@ -32,7 +40,15 @@ function(draftproof_tests folder label)
   endif()
   set(target test_${folder}_${label})
   add_executable(${target} ${sources})
-  target_precompile_headers(${target} PRIVATE <gtest/gtest.h>)
+  # One set of precompiled headers a folder: its first label makes them, the others reuse them.
+  get_property(first GLOBAL PROPERTY draftproof_tests_of_${folder})
+  if(first)
+    target_precompile_headers(${target} REUSE_FROM ${first})
+  else()
+    set_property(GLOBAL PROPERTY draftproof_tests_of_${folder} ${target})
+    target_precompile_headers(${target} PRIVATE <gtest/gtest.h> <gmock/gmock.h>
+      ${draftproof_headers_${folder}})
+  endif()
   # Long literals joined to strings: another overrun that g++ 12 invents (GCC bug 105329).
   target_compile_options(${target} PRIVATE -Wno-stringop-overflow)
   target_link_libraries(${target} PRIVATE ${draftproof_links_${folder}} GTest::gmock GTest::gtest_main)

@@ -38,6 +38,14 @@ TEST(LawCommand, ShowsTheAlgebraOfOnePosition) {
   EXPECT_THAT(result.out, HasSubstr("exactly 0: lossless"));
 }
 
+TEST(LawCommand, SaysThatARuleEmitsMoreThanALosslessOneCan) {
+  // Block verification reaches the optimum of one path: 1 + E[pi_1] + E[pi_2] = 1.62 here.
+  const CommandResult block = draftproof(with(kExample, {"--rule", "block"}));
+  EXPECT_THAT(block.out, HasSubstr("lossless optimum                81/50 = 1.62\n"));
+  const CommandResult lossy = draftproof(with(kExample, {"--rule", "always-accept"}));
+  EXPECT_THAT(lossy.out, HasSubstr("EXCEEDED: no lossless rule emits so many"));
+}
+
 TEST(LawCommand, WritesEveryProbabilityAsARational) {
   const CommandResult result = draftproof(with(kExample, {"-o", "json"}));
   const auto law = nlohmann::json::parse(result.out);

@@ -93,6 +93,8 @@ std::string law_json(const LawResult& result) {
   for (const auto& expected : result.expected)
     json["expected_by_iteration"].push_back(text_or_null(expected));
   json["expected_by_formula"] = text_or_null(result.formula);
+  json["lossless_optimum"] =
+      text_or_null(result.optimum ? std::optional(result.optimum->emitted) : std::nullopt);
   const int drafted = result.plan.tiny ? result.plan.tiny->draft_count() : 0;
   json["draft_acceptance"] =
       drafted == 0 ? Json(nullptr)

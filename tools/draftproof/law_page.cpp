@@ -290,6 +290,13 @@ std::string rates_of(const LawResult& result) {
     out += fmt::format("by the closed form              {}{}\n", with_decimal(*result.formula),
                        *result.formula == *result.expected.front() ? "" : "   NOT THE SAME");
   }
+  if (result.optimum) {
+    out +=
+        fmt::format("lossless optimum                {}{}\n", with_decimal(result.optimum->emitted),
+                    *result.expected.front() > result.optimum->emitted
+                        ? "   EXCEEDED: no lossless rule emits so many"
+                        : "");
+  }
   out += acceptance_of(result);
   if (result.sequence) {
     out += distance_line(fmt::format("distance over {}", counted(*result.plan.tokens, "token")),

@@ -94,6 +94,14 @@ std::optional<reference::Exact> formula_of(const LawPlan& plan) {
   return plan.rule->expected_emitted(*plan.tiny, plan.options);
 }
 
+std::optional<law::LosslessOptimum> optimum_of(const LawPlan& plan) {
+  if (!plan.tiny || !plan.decoding.prompt.empty()) return std::nullopt;
+  const bool is_sampling = plan.rule->decoded == law::DecodedLaw::kSampling;
+  const bool is_drawn = plan.tiny->report == law::DraftReport::kLawDrawn;
+  if (!is_sampling || !is_drawn || plan.tiny->draft_count() == 0) return std::nullopt;
+  return law::lossless_optimum(*plan.tiny);
+}
+
 }  // namespace
 
 std::function<bool()> time_is_up_after(double seconds) {
@@ -139,6 +147,7 @@ LawResult law_result(LawPlan plan) {
   result.target = law::target_law(*decoding.target, result.joint_length, decoding.prompt);
   result.distance = law::total_variation(result.joint, result.target);
   result.formula = formula_of(result.plan);
+  result.optimum = optimum_of(result.plan);
   return result;
 }
 

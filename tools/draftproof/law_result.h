@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "reference/law/optimum.h"
 #include "tools/draftproof/law_plan.h"
 
 namespace draftproof::tools {
@@ -27,7 +28,10 @@ struct LawResult {
   reference::law::HistoryLaw histories;                   ///< empty for one iteration
   std::vector<std::optional<reference::Exact>> expected;  ///< emitted tokens, by iteration
   std::optional<reference::Exact> formula;  ///< the first of them by the rule's own formula
-  std::optional<SequenceResult> sequence;   ///< where plan.tokens says how many
+  /// What no lossless rule exceeds in the first iteration; absent for methods, greedy rules,
+  /// one-hot reports and prompts.
+  std::optional<reference::law::LosslessOptimum> optimum;
+  std::optional<SequenceResult> sequence;  ///< where plan.tokens says how many
   reference::law::WalkCost cost;
 };
 
