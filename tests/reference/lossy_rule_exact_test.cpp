@@ -182,15 +182,21 @@ TEST(ThresholdsRule, HasTheLawOfTwoSiblings) {
   EXPECT_EQ(first_token(tiny, rule("thresholds")), expected);
   EXPECT_EQ(expected_emitted(law_of(tiny, rule("thresholds"))), 1 + Exact(4, 9));
   const LawRule& entry = law_rule("thresholds");
-  tiny.parents = tree_parents({2, 2});
-  for (const OptionValues& given :
-       std::vector<OptionValues>{{}, {{"acc", Exact(1, 2)}}, {{"single", Exact(3, 10)}}}) {
-    const OptionValues options = checked(entry, given);
-    EXPECT_EQ(entry.expected_emitted(tiny, options),
-              expected_emitted(law_of(tiny, entry.make(options))));
+  // The closed form is for every shape and both laws of siblings, supports that run out included.
+  tiny.draft = model::position_model(
+      {distribution_from_text(".3,.3,0,.4"), distribution_from_text("1,0,0,0")});
+  for (const SiblingDraw siblings : {SiblingDraw::kLargest, SiblingDraw::kWithoutReplacement}) {
+    tiny.siblings = siblings;
+    for (const std::vector<int>& widths : {std::vector{2, 2}, {3}, {1, 1}, {2, 1}}) {
+      tiny.parents = tree_parents(widths);
+      for (const OptionValues& given :
+           std::vector<OptionValues>{{}, {{"acc", Exact(1, 2)}}, {{"single", Exact(3, 10)}}}) {
+        const OptionValues options = checked(entry, given);
+        EXPECT_EQ(entry.expected_emitted(tiny, options),
+                  expected_emitted(law_of(tiny, entry.make(options))));
+      }
+    }
   }
-  tiny.siblings = SiblingDraw::kWithoutReplacement;
-  EXPECT_THROW(entry.expected_emitted(tiny, checked(entry, {})), Error);
 }
 
 TEST(SyntheticRule, GivesOutRateTimesDraftAndTheResidual) {

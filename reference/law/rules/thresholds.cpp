@@ -6,9 +6,8 @@
 // both thresholds 1, the engine's defaults, this is sampling from the target and matching.
 #include <algorithm>
 
-#include "reference/error.h"
+#include "reference/law/rules/drawn_children.h"
 #include "reference/law/rules/rules.h"
-#include "reference/law/rules/token_wise.h"
 
 namespace draftproof::reference::law::rules {
 namespace {
@@ -47,37 +46,34 @@ Decision thresholds(const Verification& step, Chooser& chooser, const Exact& sin
   }
 }
 
-/// What the chain keeps of a token: all from threshold_single on, else target(x) / threshold_acc.
-Exact kept(const Drafted& x, const Exact& single, const Exact& accumulated) {
-  if (x.target_mass() >= single || x.target_mass() >= accumulated) return x.draft_mass();
-  return x.draft_mass() * x.target_mass() / accumulated;
-}
-
-/// Expected emissions behind `context` of a tree of largest children: the cell of child c in the
-/// level's coin is [S_before / acc, S / acc), cut at 1; the first child of at least `single` takes
-/// what is left.
-Exact expected_of_tree(const ModelCase& tiny, Context& context, int node, const Exact& single,
-                       const Exact& accumulated) {
+/// Expected emissions behind a node whose first children came out as `tokens`. The cell of child c
+/// in the level's coin is [S_before / acc, S / acc), cut at 1; the first child of at least `single`
+/// takes what is left.
+Exact expected_behind(const ModelCase& tiny, const Context& context, int node,
+                      std::vector<Token>& tokens, const Exact& single, const Exact& accumulated) {
+  const std::vector<int> children = shape_children(tiny, node);
+  if (tokens.size() < children.size()) {
+    const auto ways = next_child(tiny, context, tokens, children.size());
+    Exact sum = 0;
+    for (const DrawnChild& way : ways) {
+      tokens.push_back(way.token);
+      sum += way.probability * expected_behind(tiny, context, node, tokens, single, accumulated);
+      tokens.pop_back();
+    }
+    if (!ways.empty()) return sum;
+  }
   const LawRow& target = tiny.target->row(context);
-  const LawRow& draft = tiny.draft->row(context);
-  std::vector<Token> order;
-  for (Token v = 0; v < tiny.vocab_size(); ++v) order.push_back(v);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](Token a, Token b) { return draft[a] > draft[b]; });
   Exact sum = 1;
   Exact before = 0;
   Exact below = 0;
-  std::size_t rank = 0;
-  for (int child = 0; child < tiny.draft_count() && below < 1; ++child) {
-    if (tiny.parents[child] != node || rank == order.size()) continue;
-    const Token token = order[rank++];
-    before += target[token];
-    Exact reach =
-        target[token] >= single ? Exact(1) : std::min(Exact(1), Exact(before / accumulated));
-    context.push_back(token);
+  for (std::size_t i = 0; i < tokens.size() && below < 1; ++i) {
+    before += target[tokens[i]];
+    const Exact reach =
+        target[tokens[i]] >= single ? Exact(1) : std::min(Exact(1), Exact(before / accumulated));
+    std::vector<Token> none;
     if (reach > below)
-      sum += (reach - below) * expected_of_tree(tiny, context, child, single, accumulated);
-    context.pop_back();
+      sum += (reach - below) * expected_behind(tiny, longer(context, tokens[i]), children[i], none,
+                                               single, accumulated);
     below = std::max(below, reach);
   }
   return sum;
@@ -115,14 +111,8 @@ LawRule thresholds_rule() {
   rule.expected_emitted = [](const ModelCase& tiny, const OptionValues& options) {
     const Exact& single = options.at(kSingle);
     const Exact& accumulated = options.at(kAccumulated);
-    if (tiny.siblings == SiblingDraw::kLargest) {
-      Context context;
-      return expected_of_tree(tiny, context, -1, single, accumulated);
-    }
-    if (tiny.parents != chain_parents(tiny.draft_count()))
-      throw Error(ErrorKind::kInput,
-                  "the closed form is for chains and for trees of largest children; take one");
-    return expected_of_walk(tiny, [&](const Drafted& x) { return kept(x, single, accumulated); });
+    std::vector<Token> none;
+    return expected_behind(tiny, {}, -1, none, single, accumulated);
   };
   return rule;
 }
