@@ -64,13 +64,7 @@ FamilyRow row_of(const reference::draft::Method& method, const std::vector<std::
                 method.conditions, {},          method.provenance};
   for (const std::string& name : toys) {
     const model::Toy& toy = model::toy(name);
-    std::optional<law::Decoding> decoding;
-    try {
-      decoding = method.make(toy);
-    } catch (const Error&) {
-      continue;  // a toy that the method cannot be made over
-    }
-    row.cells.push_back(cell_of(name, *decoding));
+    row.cells.push_back(cell_of(name, method.make(toy)));
     if (method.expected_emitted) row.cells.back().formula = method.expected_emitted(toy);
   }
   return row;
@@ -151,15 +145,12 @@ std::vector<FamilyRow> family_rows(FamilyPart part, const std::string& toy) {
     throw Error(error.kind(), error.message(), "--toy");
   }
   std::vector<FamilyRow> rows;
-  const auto add = [&](FamilyRow row) {
-    if (!row.cells.empty()) rows.push_back(std::move(row));
-  };
   if (part != FamilyPart::kMethods)
     for (const law::LawRule& rule : law::law_rules())
-      add(row_of(rule, toy.empty() ? rule_toys() : std::vector{toy}));
+      rows.push_back(row_of(rule, toy.empty() ? rule_toys() : std::vector{toy}));
   if (part != FamilyPart::kRules)
     for (const reference::draft::Method& method : reference::draft::methods())
-      add(row_of(method, toy.empty() ? method.toys : std::vector{toy}));
+      rows.push_back(row_of(method, toy.empty() ? method.toys : std::vector{toy}));
   return rows;
 }
 
