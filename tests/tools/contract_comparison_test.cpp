@@ -101,6 +101,14 @@ TEST(ContractComparison, ReadsEveryOption) {
   EXPECT_EQ((*report.comparison.laws[0].row.law)[1], 1);
 }
 
+// 1 + 2^-24 + 2^-60 lies above the middle of two fp32 numbers; a double in between would put it on
+// the middle, and ties to even would then bring it down to 1.
+TEST(ContractComparison, RoundsALogitOnce) {
+  LawSettings settings = joint_and_sequential();
+  settings.target = "0,1152921573326323713/1152921504606846976";
+  EXPECT_EQ(contract_report(settings).logits[1], 1 + 0x1p-23f);
+}
+
 TEST(ContractComparison, FillsInWhatEachEngineDefaultsTo) {
   LawSettings settings = settings_of(".3,.25,.2,.15,.1", {"llama.cpp", "default"});
   settings.contracts.is_probabilities = true;

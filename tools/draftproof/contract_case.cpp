@@ -10,27 +10,12 @@
 #include "reference/scalar.h"
 #include "tools/draftproof/contract_comparison.h"
 #include "tools/draftproof/law_options.h"
+#include "tools/draftproof/typed_row.h"
 
 namespace draftproof::tools {
 namespace {
 
 using reference::Token;
-
-[[noreturn]] void refuse(const std::string& message, const std::string& place) {
-  throw Error(ErrorKind::kInput, message, place);
-}
-
-std::vector<std::string> parts_of(const std::string& text, char separator) {
-  std::vector<std::string> parts(1);
-  for (const char c : text) {
-    if (c == separator) {
-      parts.emplace_back();
-    } else if (c != ' ') {
-      parts.back() += c;
-    }
-  }
-  return parts;
-}
 
 Token id_of(const std::string& text, const std::string& option) {
   Token id = 0;
@@ -47,12 +32,12 @@ std::vector<Token> ids_of(const std::string& text, const std::string& option) {
   return ids;
 }
 
-double number_of(const std::string& text, const std::string& option) {
+double bias_value_of(const std::string& text) {
   if (text == "-inf") return -INFINITY;
   try {
     return reference::exact_from_text(text).convert_to<double>();
   } catch (const Error& error) {
-    refuse(error.message() + "; -inf is possible as well", option);
+    refuse(error.message() + "; -inf bans the token", "--logit-bias");
   }
 }
 
@@ -60,8 +45,7 @@ reference::TokenBias bias_of(const std::string& text) {
   const std::size_t colon = text.find(':');
   if (colon == std::string::npos)
     refuse(fmt::format("\"{}\" has no colon; write 3:-1.5", text), "--logit-bias");
-  return {id_of(text.substr(0, colon), "--logit-bias"),
-          number_of(text.substr(colon + 1), "--logit-bias")};
+  return {id_of(text.substr(0, colon), "--logit-bias"), bias_value_of(text.substr(colon + 1))};
 }
 
 std::vector<float> logits_of(const LawSettings& settings) {
@@ -76,7 +60,7 @@ std::vector<float> logits_of(const LawSettings& settings) {
     return logits;
   }
   for (const std::string& part : parts_of(settings.target, ','))
-    logits.push_back(static_cast<float>(number_of(part, "--target")));
+    logits.push_back(logit_of(part, "--target"));
   return logits;
 }
 

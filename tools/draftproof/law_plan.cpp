@@ -9,6 +9,7 @@
 #include "reference/error.h"
 #include "tools/draftproof/law_case.h"
 #include "tools/draftproof/law_options.h"
+#include "tools/draftproof/typed_row.h"
 
 namespace draftproof::tools {
 namespace {
@@ -20,10 +21,6 @@ using reference::Token;
 
 /// Drafted tokens of an iteration: a walk of more would never end.
 constexpr int kNodesMax = 64;
-
-[[noreturn]] void refuse(const std::string& message, const std::string& place) {
-  throw Error(ErrorKind::kInput, message, place);
-}
 
 /// "2,1" as numbers of at least `least`.
 std::vector<int> numbers_of(const std::string& text, int least, const std::string& option) {
