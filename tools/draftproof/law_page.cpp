@@ -273,9 +273,21 @@ std::string acceptance_of(const LawResult& result) {
   return out;
 }
 
-std::string distance_line(const std::string& what, const Exact& distance) {
-  return fmt::format("{:<31} {}\n", what,
-                     distance == 0 ? "exactly 0: lossless" : with_decimal(distance));
+std::string distance_line(const std::string& what, const Exact& distance,
+                          const std::string& none = "exactly 0: lossless") {
+  return fmt::format("{:<31} {}\n", what, distance == 0 ? none : with_decimal(distance));
+}
+
+/// Of the iterations that were walked. Where later ones read coins again, 0 says less than
+/// lossless.
+std::string iterations_line(const LawPlan& plan, const Exact& distance) {
+  const std::string what = "total variation to the target";
+  if (!plan.decoding.coins.may_recur(reference::CoinAddress{}, 0)) {
+    return distance_line(what, distance);
+  }
+  return distance_line(what, distance,
+                       fmt::format("exactly 0 in {}; coins are read again: see --tokens",
+                                   counted(plan.iterations, "iteration")));
 }
 
 std::string rates_of(const LawResult& result) {
@@ -304,7 +316,7 @@ std::string rates_of(const LawResult& result) {
   }
   const law::Limits& limits = result.plan.decoding.limits;
   if (limits.eos || !limits.stops.empty() || limits.token_count_max) return out;
-  return out + distance_line("total variation to the target", result.distance);
+  return out + iterations_line(result.plan, result.distance);
 }
 
 }  // namespace
