@@ -41,8 +41,8 @@ inline constexpr int kFamilyTokens = 3;
 /// Which rows are wanted.
 enum class FamilyPart { kAll, kRules, kMethods };
 
-/// Rules, then methods, on five toys each, or all on the toy of that name. Throws Error(kInput) when
-/// there is no such toy, or a method cannot be made over it.
+/// Rules, then methods, on five toys each, or all on the toy of that name. Throws Error(kInput)
+/// when there is no such toy, or a method cannot be made over it.
 std::vector<FamilyRow> family_rows(FamilyPart part, const std::string& toy = "");
 
 std::string family_text(const std::vector<FamilyRow>& rows, bool is_markdown);
