@@ -1,0 +1,88 @@
+// Draft sources: how an engine's drafts arise. A source sees what the engine kept for it (tokens,
+// its own cache, its own memory) and reports the law that each token was drawn from.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "reference/coin.h"
+#include "reference/decode/language_model.h"
+#include "reference/decode/request.h"
+#include "reference/kv/paged_cache.h"
+#include "reference/law/decoding.h"
+#include "reference/proposal.h"
+#include "reference/shaping.h"
+
+namespace draftproof::reference::decode {
+
+/// A draft that waits for its verification.
+struct Draft {
+  Proposal proposal;
+  RowKind kind = RowKind::kOneHot;
+  /// Of every temporary slot of the draft cache, in order, the node whose cell it holds. The last
+  /// token of a chain is drafted and not fed, so it has none.
+  std::vector<int> fed_nodes;
+  /// Tokens of the request when it was made: another number later means that it is stale.
+  int context_length = 0;
+
+  friend bool operator==(const Draft&, const Draft&) = default;
+};
+
+/// What a source is asked for. `tokens` are prompt and emitted ones; with a cache, all of them have
+/// been fed, and `visible` is what the cache shows of them.
+struct DraftTask {
+  RequestId coin_request = 0;  ///< `request` of the coin addresses
+  std::uint32_t position = 0;  ///< of the first drafted token's coin, purpose kDraft, slot: sibling
+  std::uint32_t iteration = 0;  ///< of the request's verifications
+  std::span<const Token> tokens;
+  int draft_count_max = 0;  ///< > 0
+  Sampling sampling = {};
+  Preset preset = {};
+  const Coins* coins = nullptr;
+  kv::PagedCache* cache = nullptr;  ///< reserved: draft_count_max slots; none for lookups
+  kv::SequenceId sequence = 0;
+  const Sight* visible = nullptr;
+  int cell_position = 0;  ///< what the first drafted token's cell is told
+};
+
+class DraftSource {
+ public:
+  virtual ~DraftSource() = default;
+  virtual std::string name() const = 0;
+  /// The model whose cells the draft cache holds; none: no draft cache.
+  virtual LanguageModelPtr model() const { return nullptr; }
+  /// What a request's memory and the memory of all are at first.
+  virtual law::Memory initial_memory() const { return {}; }
+  /// At most draft_count_max tokens; may be none. Writes the cells of `fed_nodes`.
+  virtual Draft draft(const DraftTask& task, law::Memory& own, law::Memory& shared) const = 0;
+  /// Learns what was kept; `tokens` are prompt and emitted. Never draws.
+  virtual void commit(const Draft&, std::span<const int> /*accepted_nodes*/,
+                      std::span<const Token> /*tokens*/, law::Memory& /*own*/,
+                      law::Memory& /*shared*/) const {}
+};
+using DraftSourcePtr = std::shared_ptr<const DraftSource>;
+
+/// A chain, autoregressively, drawn from the model's rows shaped as the request asks; rows are
+/// reported as logits. Stops at nothing.
+DraftSourcePtr model_source(LanguageModelPtr model);
+/// A chain of the model's first maxima, reported as one-hot.
+DraftSourcePtr greedy_model_source(LanguageModelPtr model);
+/// A tree of `widths[d]` children at depth d, the highest logits first, reported as one-hot; only
+/// nodes with children are fed. Cut to draft_count_max nodes in breadth-first order.
+DraftSourcePtr tree_source(LanguageModelPtr model, std::vector<int> widths);
+/// Siblings drawn without replacement at each node (Gumbel-free: one coin a sibling, slot j, from
+/// the row without the siblings before it), rows reported as logits.
+DraftSourcePtr sampled_tree_source(LanguageModelPtr model, std::vector<int> widths);
+/// What followed the last occurrence of the last `match_size` tokens; one-hot. No cache.
+DraftSourcePtr lookup_source(int match_size);
+/// Scripted: the draft is a function of the request's tokens, for explorers. One-hot. No cache
+/// unless `model` is given, which is then fed.
+using DraftScript = std::function<Proposal(std::span<const Token> tokens, int draft_count_max)>;
+DraftSourcePtr scripted_source(DraftScript script, LanguageModelPtr model = nullptr);
+/// A drafter of reference/draft over toys (methods.h), its coins drawn at kDraft addresses, its
+/// reported rows as probabilities; its memory is the request's. Slow: rationals.
+DraftSourcePtr method_source(const law::Decoding& method, std::string name);
+
+}  // namespace draftproof::reference::decode
