@@ -25,7 +25,8 @@ enum class RecurrentRollback : std::uint8_t {
   kReplayAccepted,  ///< a checkpoint before the step, and the accepted tokens fed again
 };
 
-/// All sequences' states. Throws BrokenInvariant where a precondition does not hold.
+/// All sequences' states. Throws BrokenInvariant where a precondition does not hold (a sequence
+/// that is open, or not, as the operation needs it); nothing has changed then.
 class RecurrentSlots {
  public:
   explicit RecurrentSlots(RecurrentRollback rollback = RecurrentRollback::kSelect)
@@ -35,16 +36,20 @@ class RecurrentSlots {
   void release(std::int32_t sequence);
   RecurrentState committed(std::int32_t sequence) const;
   /// Sets the committed state: for a prefix that was found with its state, or a restored one.
+  /// Precondition: no step is under way.
   void assign(std::int32_t sequence, RecurrentState state);
 
   /// Starts a step of rows whose parents are `parents` (-1: behind the committed state) and whose
-  /// tokens are `tokens`; answers the state behind each. Parents come before their children.
+  /// tokens are `tokens`; answers the state behind each. Preconditions: no step is under way, and
+  /// parents come before their children.
   std::vector<RecurrentState> feed(std::int32_t sequence, std::span<const Token> tokens,
                                    std::span<const int> parents);
   /// Ends the step with the path `rows` from the first fed row to the last kept one; empty: nothing
   /// is kept and the state is what it was. Precondition: a path of the tree that was fed.
+  /// A sequence may be released in the middle of a step.
   void keep(std::int32_t sequence, std::span<const int> rows);
-  /// Temporary states at this moment: what speculation costs in memory.
+  /// Temporary states at this moment, what speculation costs in memory: one a fed row where the
+  /// accepted one is selected, one checkpoint a sequence where it is replayed.
   std::int64_t temporary_count() const;
 
   friend bool operator==(const RecurrentSlots&, const RecurrentSlots&) = default;
@@ -52,11 +57,15 @@ class RecurrentSlots {
  private:
   struct Slot {
     RecurrentState committed = kEmptyState;
-    std::vector<RecurrentState> candidates;
-    std::vector<Token> tokens;
+    bool is_in_step = false;
+    std::vector<RecurrentState> candidates;  ///< kSelect only
+    std::vector<Token> tokens;               ///< kReplayAccepted only
     std::vector<int> parents;
     friend bool operator==(const Slot&, const Slot&) = default;
   };
+  const Slot& find(std::int32_t sequence) const;
+  Slot& find(std::int32_t sequence, bool in_step);
+
   RecurrentRollback rollback_;
   std::map<std::int32_t, Slot> slots_;
 };
