@@ -1,7 +1,17 @@
 // Draft sources: how an engine's drafts arise. A source sees what the engine kept for it (tokens,
 // its own cache, its own memory) and reports the law that each token was drawn from.
+//
+// Coins. A drafted token of depth d that is number s of its depth reads the coin {coin_request,
+// position + d - 1, kDraft, s, iteration}: no two tokens of a draft share one, which leaf-first
+// rules (traversal) need, and no two verified drafts do, which theorem C of reference/README.md
+// asks for under block and traversal, and under every rule of a source that learns from tokens that
+// were not kept. Under chain and the rules that walk a tree from its root a source without memory
+// may be given iteration 0 throughout; its noise is then keyed by position. A draft that was
+// dropped before it was verified may be drawn again from the same coins, as nothing was decided
+// upon them.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -33,9 +43,9 @@ struct Draft {
 /// What a source is asked for. `tokens` are prompt and emitted ones; with a cache, all of them have
 /// been fed, and `visible` is what the cache shows of them.
 struct DraftTask {
-  RequestId coin_request = 0;  ///< `request` of the coin addresses
-  std::uint32_t position = 0;  ///< of the first drafted token's coin, purpose kDraft, slot: sibling
-  std::uint32_t iteration = 0;  ///< of the request's verifications
+  RequestId coin_request = 0;   ///< `request` of the coin addresses
+  std::uint32_t position = 0;   ///< of the first drafted token's coin
+  std::uint32_t iteration = 0;  ///< another one for every verification of the request, ever
   std::span<const Token> tokens;
   int draft_count_max = 0;  ///< > 0
   Sampling sampling = {};
@@ -65,7 +75,7 @@ class DraftSource {
 using DraftSourcePtr = std::shared_ptr<const DraftSource>;
 
 /// A chain, autoregressively, drawn from the model's rows shaped as the request asks; rows are
-/// reported as logits. Stops at nothing.
+/// reported as logits, as the model gave them. Stops at nothing but a row that cannot be judged.
 DraftSourcePtr model_source(LanguageModelPtr model);
 /// A chain of the model's first maxima, reported as one-hot.
 DraftSourcePtr greedy_model_source(LanguageModelPtr model);
@@ -78,7 +88,7 @@ DraftSourcePtr sampled_tree_source(LanguageModelPtr model, std::vector<int> widt
 /// What followed the last occurrence of the last `match_size` tokens; one-hot. No cache.
 DraftSourcePtr lookup_source(int match_size);
 /// Scripted: the draft is a function of the request's tokens, for explorers. One-hot. No cache
-/// unless `model` is given, which is then fed.
+/// unless `model` is given: then what the script continues is fed (all of a chain but its last).
 using DraftScript = std::function<Proposal(std::span<const Token> tokens, int draft_count_max)>;
 DraftSourcePtr scripted_source(DraftScript script, LanguageModelPtr model = nullptr);
 /// A drafter of reference/draft over toys (methods.h), its coins drawn at kDraft addresses, its
