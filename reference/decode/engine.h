@@ -96,12 +96,16 @@ class Engine {
   EngineState state_;
   std::function<void(const VerificationRecord&)> observer_;
 
-  // engine_schedule.cpp
   void enter(HostRequest& host, Phase phase);
+  void finish(HostRequest& host, FinishReason reason);
+  // engine_schedule.cpp
+  std::vector<RequestId> running_in_order() const;
   void admit();
   bool make_room(RequestId id, int slots);
-  std::optional<Entry> entry_of(HostRequest& host, BudgetUse& use);
-  void account(Frame& frame);
+  std::optional<Entry> entry_of(HostRequest& host, Frame& frame);
+  std::optional<Entry> prefill_of(HostRequest& host, Frame& frame);
+  std::optional<Entry> decode_of(HostRequest& host, Frame& frame);
+  void add(Frame& frame, Entry entry);
   // engine_launch.cpp
   void launch(Frame& frame);
   void feed(Frame& frame, std::size_t entry);
@@ -112,10 +116,10 @@ class Engine {
   int room_of(const HostRequest& host) const;
   draft::GateReason gate_of(const HostRequest& host) const;
   bool draft_for(HostRequest& host);
-  void feed_backlog(HostRequest& host, DeviceRequest& device);
+  bool feed_backlog(DeviceRequest& device);
+  Draft make_draft(const HostRequest& host, DeviceRequest& device, int count);
   // engine_commit.cpp
   void commit_entry(const Frame& frame, std::size_t entry);
-  void finish(HostRequest& host, FinishReason reason);
 };
 
 }  // namespace draftproof::reference::decode

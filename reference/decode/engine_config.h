@@ -39,6 +39,10 @@ struct BudgetUse {
 
   friend bool operator==(const BudgetUse&, const BudgetUse&) = default;
 };
+BudgetUse sum(const BudgetUse& first, const BudgetUse& second);
+/// Each cost on its own.
+BudgetUse largest(const BudgetUse& first, const BudgetUse& second);
+bool is_within(const BudgetUse& use, const Budget& budget);
 
 struct EngineConfig {
   LanguageModelPtr target;

@@ -45,7 +45,12 @@ struct HostRequest {
   Phase phase = Phase::kWaiting;
   FinishReason finish = FinishReason::kNone;
   std::vector<OutputToken> output;
-  int computed = 0;      ///< the target's KV length, as far as commits have told
+  int emitted_max = 0;  ///< what max_tokens and the context leave
+  FinishReason at_emitted_max = FinishReason::kLength;
+  std::int64_t admission = 0;  ///< earlier ones go first, later ones are preempted first
+  /// The target's KV length as if every draft in flight were accepted: a launch adds what it feeds,
+  /// its commit takes off what was rejected. Nothing in flight: the KV length.
+  int computed = 0;
   int epoch = 0;         ///< preemptions so far; a frame launched in another one is stale
   int in_flight = 0;     ///< frames launched and not committed
   int placeholders = 0;  ///< tokens that frames in flight may still emit, at most
@@ -74,8 +79,9 @@ struct DeviceRequest {
   model::Grammar::State grammar_state = 0;
   std::uint32_t iteration = 0;  ///< verifications so far
   Draft waiting;                ///< empty when there is none
+  int waiting_pages = 0;        ///< of the draft's cache, that only it needs
   law::Memory memory;           ///< of the draft source
-  bool has_draft_memory = false;
+  bool is_stopped = false;      ///< a row could not be judged: nothing is launched for it any more
 };
 
 /// One request's part of a frame.
@@ -86,7 +92,7 @@ struct Entry {
   bool is_judged = true;      ///< false: a chunk of a prompt that is not its last
   std::vector<Token> tokens;  ///< fed to the target: a chunk, or the pending token and the draft
   std::vector<int> parents;   ///< of them: -1 behind the committed cells
-  int length = 0;             ///< KV length that the host launched it with; later than the device's
+  int length = 0;             ///< KV length as the host has it: with drafts in flight, too long
   int row_count = 0;          ///< judged rows: nodes + 1, or 0
   Draft draft;
   RequestOutcome outcome = {};            ///< filled by the launch
@@ -118,7 +124,8 @@ struct EngineState {
   law::Memory shared_memory;                  ///< of the draft source, for all requests
   RequestId next_request = 1;
   std::int64_t frame_count = 0;
-  int steps = 0;
+  std::int64_t admission_count = 0;
+  int steps = 0;      ///< frames launched, for drafters that take time to load
   BudgetUse use;      ///< of the step so far
   BudgetUse use_max;  ///< of all steps, each cost on its own
 };

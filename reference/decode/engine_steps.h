@@ -109,6 +109,13 @@ class EngineSteps {
   virtual int corrected_placeholders(const HostRequest& host, const Entry& entry) const;
   virtual Cut cut(const HostRequest& host, const Entry& entry) const;
   virtual void count(Metrics& metrics, const Entry& entry, const Cut& cut) const;
+  /// What a draft of `count` tokens costs until it is verified.
+  virtual BudgetUse draft_cost(const EngineState& state, const DeviceRequest& device,
+                               int count) const;
+  /// What the launch of an entry costs, in tokens fed, rows kept, pages and cells.
+  virtual BudgetUse launch_cost(const EngineState& state, const Entry& entry, int vocab_size) const;
+  /// A draft that was made for other tokens than the request has now.
+  virtual bool is_stale(const DeviceRequest& device, const Draft& draft) const;
   /// How many tokens may be drafted for a request that may still emit `room` ones.
   virtual int draft_room(const HostRequest& host, const EngineConfig& config, int room) const;
   /// A draft that will not be verified: its pages go back.

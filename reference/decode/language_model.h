@@ -51,7 +51,7 @@ struct HashedModel {
 LanguageModelPtr hashed_model(const HashedModel& model);
 
 /// The toy's own rows: logit = fp32(ln probability), -inf for 0. State and adapter are ignored.
-/// Rows are kept for at most `kept_max` contexts.
+/// Logits are kept for at most `kept_max` contexts; the toy keeps its own rows for ever.
 LanguageModelPtr toy_language_model(model::ToyModelPtr toy, std::size_t kept_max = 1 << 16);
 
 /// What a cache shows of one path, built up cell by cell.
@@ -77,9 +77,11 @@ class Sight {
   std::vector<Token> tokens_;
   std::uint64_t history_ = kv::kEmptyHistory;
   std::int32_t first_position_ = 0;
-  std::int32_t next_position_ = 0;
   bool is_cut_ = false;
   bool has_poison_ = false;
 };
+
+/// Of a sequence's first `length` cells, those that a row behind them sees.
+Sight sight_of(const kv::PagedCache& cache, kv::SequenceId sequence, int length, int vocab_size);
 
 }  // namespace draftproof::reference::decode
