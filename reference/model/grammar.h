@@ -4,7 +4,8 @@
 // speculative engine that "rolls its grammar back" is simply asked again. Faults of engines around
 // this: rows behind a draft masked by the first row's state, or by a state advanced along the
 // argmax (InternLM/lmdeploy#4559), matchers that are not rolled back, bonus rows without a mask
-// (vllm-project/vllm#31858, #9423).
+// (vllm-project/vllm#31858, #9423), nodes of a draft tree masked as if they were a chain
+// (NVIDIA/TensorRT-LLM#18892).
 #pragma once
 
 #include <optional>
@@ -41,14 +42,26 @@ class Grammar {
   std::optional<State> behind(std::span<const Token> tokens) const {
     return behind(start_, tokens);
   }
-  /// The mask of the row behind `tokens`. Behind a refused token everything is allowed: such a row
-  /// is never reached, since the refused token has no probability at its own row, and engines leave
-  /// it unmasked.
-  std::vector<bool> mask_behind(std::span<const Token> tokens) const;
+  /// The mask of a row at `state`, kRefused included. Behind a refused token everything is allowed:
+  /// such a row is never reached, since the refused token has no probability at its own row, and
+  /// engines leave it unmasked.
+  std::vector<bool> mask_at(State state) const;
+  /// The mask of the row behind `tokens`.
+  std::vector<bool> mask_behind(std::span<const Token> tokens) const {
+    return mask_at(behind(tokens).value_or(kRefused));
+  }
 
  private:
   std::vector<std::vector<State>> next_;
   State start_;
 };
+
+/// The state behind each node of a draft tree and all that it continues, from `root` before the
+/// tree: kRefused behind a refused token and all that continues it, and behind kPlaceholder, which
+/// is no node. `parents` as in Proposal (reference/proposal.h), empty for a chain. Precondition:
+/// one parent a token, -1 <= parents[i] < i; `root` is a state or kRefused.
+std::vector<Grammar::State> node_states(const Grammar& grammar, Grammar::State root,
+                                        std::span<const Token> tokens,
+                                        std::span<const int> parents);
 
 }  // namespace draftproof::reference::model
