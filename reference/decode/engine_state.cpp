@@ -22,6 +22,7 @@ EngineState& EngineState::operator=(const EngineState& other) {
   shared_memory = other.shared_memory;
   next_request = other.next_request;
   frame_count = other.frame_count;
+  admission_count = other.admission_count;
   steps = other.steps;
   use = other.use;
   use_max = other.use_max;
