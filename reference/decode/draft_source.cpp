@@ -141,10 +141,12 @@ Row DraftPath::row() const {
 
 void DraftPath::feed(Token token, int offset) {
   const std::int32_t position = task_->cell_position + depth_;
-  const int slot = task_->cache->sequence(task_->sequence).length + offset;
+  const int length = task_->cache->sequence(task_->sequence).length;
+  const int slot = length + offset;
   const std::uint64_t history = kv::history_behind(sight_.history(), token, position);
   task_->cache->write(task_->sequence, slot, {token, position, history});
-  sight_.add(task_->cache->read(task_->sequence, slot), position);
+  // What it should have been told, whatever it was.
+  sight_.add(task_->cache->read(task_->sequence, slot), length + depth_);
   if (const int window = task_->cache->config().window; window > 0) sight_.slide(window);
   ++depth_;
 }

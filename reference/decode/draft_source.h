@@ -91,8 +91,14 @@ DraftSourcePtr lookup_source(int match_size);
 /// unless `model` is given: then what the script continues is fed (all of a chain but its last).
 using DraftScript = std::function<Proposal(std::span<const Token> tokens, int draft_count_max)>;
 DraftSourcePtr scripted_source(DraftScript script, LanguageModelPtr model = nullptr);
-/// A drafter of reference/draft over toys (methods.h), its coins drawn at kDraft addresses, its
-/// reported rows as probabilities; its memory is the request's. Slow: rationals.
+/// A drafter of reference/draft over toys, its coins drawn at kDraft addresses: slot and offset are
+/// the drafter's, the rest the task's. It is asked for at most `method.draft_count` tokens a path,
+/// and its draft is cut to draft_count_max nodes, in its own order. Reported rows are given as fp32
+/// probabilities; draws come from the rows as rounded (method_source.cpp bounds what that costs),
+/// so that drawn and reported are one row of masses wherever the drafter reports the row it draws
+/// from. Its memory is the request's, and starts anew where a draft was dropped or tokens came
+/// without one. The request that a drafter is told is coin_request, so that a budget that refills
+/// with request 0 refills with that id only. Slow: rationals.
 DraftSourcePtr method_source(const law::Decoding& method, std::string name);
 
 }  // namespace draftproof::reference::decode
