@@ -79,7 +79,8 @@ class Hashed final : public LanguageModel {
 class ToyRows final : public LanguageModel {
  public:
   ToyRows(model::ToyModelPtr toy, std::size_t kept_max) : toy_(std::move(toy)), max_(kept_max) {
-    DRAFTPROOF_CHECK(toy_ != nullptr && kept_max > 0);
+    if (toy_ == nullptr || kept_max == 0)
+      throw Error(ErrorKind::kInput, "needs a toy, and room for one row at least", "toy model");
   }
 
   int vocab_size() const override { return toy_->vocab_size(); }

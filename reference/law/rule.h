@@ -52,7 +52,7 @@ Emission emission_of(const DraftTree& draft, const Decision& decision);
 /// Precondition: what its LawRule says it takes.
 using RuleFunction = std::function<Decision(const Verification&, Chooser&)>;
 
-/// kLossy rules do not keep the target's law and do not claim to.
+/// kLossy rules do not keep the target's law, whatever is said of them elsewhere.
 enum class RuleKind : std::uint8_t { kLossless, kLossy };
 
 /// The law that a rule is held against: the target's, or greedy decoding of the target.

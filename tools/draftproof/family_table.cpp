@@ -72,9 +72,10 @@ FamilyRow row_of(const reference::draft::Method& method, const std::vector<std::
 
 std::string text_or_none(const std::string& text) { return text.empty() ? "-" : text; }
 
+/// In capitals what a row promises and does not keep.
 std::string verdict_of(const FamilyRow& row) {
   if (row.is_lossless()) return "lossless";
-  return row.promise == law::RuleKind::kLossy ? "LOSSY BY DESIGN" : "LOSSY";
+  return row.promise == law::RuleKind::kLossy ? "lossy" : "LOSSY";
 }
 
 std::string formula_of(const FamilyRow& row) {
