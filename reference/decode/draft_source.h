@@ -82,8 +82,9 @@ DraftSourcePtr greedy_model_source(LanguageModelPtr model);
 /// A tree of `widths[d]` children at depth d, the highest logits first, reported as one-hot; only
 /// nodes with children are fed. Cut to draft_count_max nodes in breadth-first order.
 DraftSourcePtr tree_source(LanguageModelPtr model, std::vector<int> widths);
-/// Siblings drawn without replacement at each node (Gumbel-free: one coin a sibling, slot j, from
-/// the row without the siblings before it), rows reported as logits.
+/// Siblings drawn without replacement: each from the model's row behind its parent, with the logits
+/// of the siblings before it at -inf, shaped as the request asks; fewer where no probability is
+/// left. That row is reported, as logits. Cut as tree_source.
 DraftSourcePtr sampled_tree_source(LanguageModelPtr model, std::vector<int> widths);
 /// What followed the last occurrence of the last `match_size` tokens; one-hot. No cache.
 DraftSourcePtr lookup_source(int match_size);

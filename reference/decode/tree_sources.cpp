@@ -5,6 +5,7 @@
 // (theorem F of reference/README.md).
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -81,34 +82,26 @@ class TreeSource final : public DraftSource {
   /// Adds the children of `node`; `drawn_count` nodes of their depth are there already.
   void grow(const DraftTask& task, int node, const DraftPath& path, int count,
             std::size_t drawn_count, Draft& draft) const {
-    const Row row = path.row();
-    const std::vector<Token> children =
-        is_sampled_
-            ? sampled(task, row, count, path.depth() + 1, drawn_count)
-            : (logit_status(row) == Status::kOk ? likeliest(row, count) : std::vector<Token>{});
-    for (const Token child : children) {
+    Row row = path.row();
+    if (logit_status(row) != Status::kOk) return;
+    const auto add = [&](Token child) {
       draft.proposal.tokens.push_back(child);
       draft.proposal.parents.push_back(node);
-      if (is_sampled_) draft.proposal.rows.push_back(row);
+    };
+    if (!is_sampled_) {
+      for (const Token child : likeliest(row, count)) add(child);
+      return;
     }
-  }
-
-  /// Each from the masses without those of the siblings before it; fewer when none is left.
-  static std::vector<Token> sampled(const DraftTask& task, const Row& row, int count, int depth,
-                                    std::size_t drawn_count) {
-    const MassRow law = shape(row, task.sampling, task.preset);
-    std::vector<Token> children;
-    if (law.status != Status::kOk) return children;
-    std::vector<WideMass> left(law.mass.begin(), law.mass.end());
-    Mass total = law.total;
-    while (static_cast<int>(children.size()) < count && total > 0) {
-      const auto slot = static_cast<std::uint32_t>(drawn_count + children.size());
-      const Token token = verify::draw(draft_coin(task, depth, slot), left);
-      left[static_cast<std::size_t>(token)] = 0;
-      total -= law.mass[static_cast<std::size_t>(token)];
-      children.push_back(token);
+    for (int sibling = 0; sibling < count; ++sibling) {
+      const MassRow law = shape(row, task.sampling, task.preset);
+      if (law.status != Status::kOk) return;
+      const auto slot =
+          static_cast<std::uint32_t>(drawn_count) + static_cast<std::uint32_t>(sibling);
+      add(verify::draw(draft_coin(task, path.depth() + 1, slot), law));
+      draft.proposal.rows.push_back(row);
+      row[static_cast<std::size_t>(draft.proposal.tokens.back())] =
+          -std::numeric_limits<float>::infinity();
     }
-    return children;
   }
 
   LanguageModelPtr model_;
