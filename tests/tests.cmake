@@ -9,7 +9,7 @@ set(draftproof_test_labels exact property statistical mutants golden engine thir
 set(draftproof_test_folders tidy reference gpu oracle fixtures properties tools differential
   end_to_end)
 set(draftproof_links_tidy draftproof_options)
-set(draftproof_links_reference draftproof_reference)
+set(draftproof_links_reference draftproof_reference rapidcheck)
 set(draftproof_links_gpu draftproof_gpu nlohmann_json::nlohmann_json mpfr gmp)
 set(draftproof_links_oracle draftproof_oracle)
 set(draftproof_links_fixtures draftproof_fixtures draftproof_properties)
