@@ -130,7 +130,8 @@ Draft Engine::make_draft(const HostRequest& host, DeviceRequest& device, int cou
   std::optional<Sight> sight;
   if (device.draft != kNoSequence) {
     const int length = state_.draft_cache->sequence(device.draft).length;
-    sight = sight_of(*state_.draft_cache, device.draft, length, config_->target->vocab_size());
+    sight = sight_of(*state_.draft_cache, device.draft,
+                     steps_->draft_launch_length(state_, host.id), config_->target->vocab_size());
     task.cache = state_.draft_cache.get();
     task.sequence = device.draft;
     task.visible = &*sight;

@@ -43,7 +43,7 @@ void Engine::feed(Frame& frame, std::size_t number) {
       state_.recurrent.feed(device.target, entry.tokens, entry.parents);
   const std::size_t first_judged = entry.tokens.size() - static_cast<std::size_t>(entry.row_count);
 
-  const Sight base = sight_of(cache, device.target, length, vocab_size);
+  const Sight base = sight_of(cache, device.target, steps_->seen_length(entry, length), vocab_size);
   Sight sight = base;
   std::vector<int> shown;  // fed tokens that `sight` holds behind the base
   for (std::size_t fed = 0; fed < entry.tokens.size(); ++fed) {
@@ -83,11 +83,12 @@ void Engine::adjust(Frame& frame, std::size_t number) {
   const int start = steps_->row_start(frame, number);
   for (int node = -1; node + 1 < entry.row_count; ++node) {
     const auto row = static_cast<std::size_t>(start + node + 1);
-    const std::size_t owner = steps_->owner_of_row(frame, number, static_cast<int>(row));
+    const std::size_t owner = steps_->owner_of_row(state_, frame, number, static_cast<int>(row));
     const Entry& asked = frame.entries.at(owner);
     const HostRequest& host = state_.host.at(asked.id);
     DRAFTPROOF_CHECK(row < frame.rows.size(), "row " + std::to_string(row));
-    frame.adjusted.push_back(frame.rows[row]);
+    const int gathered = steps_->gathered_row(frame, static_cast<int>(row));
+    frame.adjusted.push_back(frame.rows.at(static_cast<std::size_t>(gathered)));
     if (!is_adjusted(host.spec)) continue;
     const DeviceRequest& device = state_.device.at(entry.id);
     Adjustments adjustments = host.spec.adjustments;

@@ -33,7 +33,10 @@ class EngineSteps {
   /// The first row of an entry among the rows of its frame.
   virtual int row_start(const Frame& frame, std::size_t entry) const;
   /// The entry whose sampling, penalties and masks a row is adjusted with.
-  virtual std::size_t owner_of_row(const Frame& frame, std::size_t entry, int row) const;
+  virtual std::size_t owner_of_row(const EngineState& state, const Frame& frame, std::size_t entry,
+                                   int row) const;
+  /// The row of the frame's logits that is judged as its row `row`: itself.
+  virtual int gathered_row(const Frame& frame, int row) const;
   /// The adapter that a row is computed with.
   virtual int adapter_of_row(const EngineState& state, const Frame& frame, std::size_t entry,
                              int row) const;
@@ -46,6 +49,8 @@ class EngineSteps {
   // Feeding the target.
   /// KV length that a launch runs with: the device's own, whatever the host thought.
   virtual int launch_length(const EngineState& state, const Entry& entry) const;
+  /// How many of `length` committed cells the fed tokens attend to: all.
+  virtual int seen_length(const Entry& entry, int length) const;
   /// What a fed token is told: the length and its depth, 0 for the first.
   virtual int position(const Entry& entry, int length, std::size_t fed) const;
   /// The fed tokens that one of them attends to, itself last: its ancestors.
@@ -82,6 +87,8 @@ class EngineSteps {
   virtual std::vector<Token> backlog(const EngineState& state, const DeviceRequest& device) const;
   /// What the cell of a backlog token, the draft's cache being `length` long, is told.
   virtual int draft_position(const DeviceRequest& device, int length) const;
+  /// How many cells of the draft's cache a draft attends to: all committed ones.
+  virtual int draft_launch_length(const EngineState& state, RequestId id) const;
   /// Emitted tokens enter the request: tokens, processor, grammar.
   virtual void take_emitted(const HostRequest& host, DeviceRequest& device, const Entry& entry,
                             std::span<const Token> emitted) const;

@@ -90,6 +90,8 @@ int PagedCache::page_count_of(std::int64_t slots) const {
 
 int PagedCache::pages_for(int length) const { return page_count_of(length); }
 
+int PagedCache::first_page_for(int length) const { return first_page_of(length); }
+
 int PagedCache::first_page_of(int length) const {
   return config_.window == 0 ? 0 : std::max(0, length - config_.window) / config_.page_size;
 }
@@ -186,6 +188,13 @@ void PagedCache::write(SequenceId id, int slot, const Cell& cell) {
   DRAFTPROOF_CHECK(slot >= table.length,
                    "slot " + std::to_string(slot) + " of " + name_of(id) + " is committed");
   encode(address_in(table, slot), cell);
+}
+
+void PagedCache::write_at(const SlotAddress& at, const Cell& cell) {
+  DRAFTPROOF_CHECK(at.page >= 0 && at.page < config_.page_count && at.offset >= 0 &&
+                       at.offset < config_.page_size,
+                   "slot " + std::to_string(at.offset) + " of page " + std::to_string(at.page));
+  encode(at, cell);
 }
 
 Cell PagedCache::read(SequenceId id, int slot) const {

@@ -111,7 +111,10 @@ class PagedCache {
   /// Where a slot lies. Precondition: committed inside the window's pages, or reserved.
   SlotAddress address(SequenceId id, int slot) const;
   /// Precondition for write: the slot is reserved.
-  void write(SequenceId id, int slot, const Cell& cell);
+  virtual void write(SequenceId id, int slot, const Cell& cell);
+  /// Writes by the physical address, as kernels do: whoever owns the slot. Precondition: in the
+  /// pool.
+  void write_at(const SlotAddress& at, const Cell& cell);
   /// The cell as it was written (quantised: with the low 16 bits of its history).
   Cell read(SequenceId id, int slot) const;
   /// What read() gives back for a cell that was written.
@@ -188,6 +191,8 @@ class PagedCache {
   // What a faulty cache may override one of (fixtures/state_faults); each right on its own.
   /// Pages that stay in the table of a sequence whose committed length becomes `length`.
   virtual int pages_for(int length) const;
+  /// Pages in front of this one leave the table of a sequence with a window.
+  virtual int first_page_for(int length) const;
   /// A cell moved to another slot: read by the scale of one page, written by that of the other.
   virtual void move_cell(const SlotAddress& from, const SlotAddress& to);
   /// A page that no table holds any longer: kept for its contents or poisoned and free.

@@ -69,7 +69,7 @@ void PagedCache::give_back(Sequence& table, int end) {
            std::min(end - index * config_.page_size, config_.page_size));
   }
   // Pages that are gone already are the first ones, so the first such page ends the search.
-  const int first = std::min(first_page_of(table.length), static_cast<int>(table.pages.size()));
+  const int first = std::min(first_page_for(table.length), static_cast<int>(table.pages.size()));
   for (int index = first; index-- > 0;) {
     PageId& page = table.pages[static_cast<std::size_t>(index)];
     if (page == kNoPage) break;
