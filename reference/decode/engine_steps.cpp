@@ -46,7 +46,12 @@ int EngineSteps::row_start(const Frame& frame, std::size_t entry) const {
   return start;
 }
 
-std::size_t EngineSteps::owner_of_row(const Frame&, std::size_t entry, int) const { return entry; }
+std::size_t EngineSteps::owner_of_row(const EngineState&, const Frame&, std::size_t entry,
+                                      int) const {
+  return entry;
+}
+
+int EngineSteps::gathered_row(const Frame&, int row) const { return row; }
 
 int EngineSteps::adapter_of_row(const EngineState& state, const Frame& frame, std::size_t entry,
                                 int) const {
@@ -89,6 +94,8 @@ OutputToken EngineSteps::logprobs(const Row& raw, const Row& adjusted, Token tok
 int EngineSteps::launch_length(const EngineState& state, const Entry& entry) const {
   return state.target_cache->sequence(state.device.at(entry.id).target).length;
 }
+
+int EngineSteps::seen_length(const Entry&, int length) const { return length; }
 
 int EngineSteps::position(const Entry& entry, int length, std::size_t fed) const {
   int depth = 0;

@@ -59,6 +59,10 @@ std::vector<Token> EngineSteps::backlog(const EngineState& state,
 
 int EngineSteps::draft_position(const DeviceRequest&, int length) const { return length; }
 
+int EngineSteps::draft_launch_length(const EngineState& state, RequestId id) const {
+  return state.draft_cache->sequence(state.device.at(id).draft).length;
+}
+
 void EngineSteps::take_emitted(const HostRequest& host, DeviceRequest& device, const Entry&,
                                std::span<const Token> emitted) const {
   for (const Token token : emitted) {
