@@ -91,7 +91,10 @@ class ToyRows final : public LanguageModel {
       row = known->second;
       return;
     }
-    if (known_.size() >= max_) known_.clear();
+    if (known_.size() >= max_) {
+      known_.clear();
+      toy_->forget();
+    }
     const LawRow& law = toy_->row(context);
     row.clear();
     for (const Exact& probability : law)

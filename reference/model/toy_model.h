@@ -21,6 +21,8 @@ class ToyModel {
   /// asks each row once; not for use by several threads at a time.
   /// Throws BrokenInvariant when the model answers with a row that is not a law.
   const LawRow& row(const Context& context) const;
+  /// Forgets the rows that were kept; references to them end. For servers, which see ever more.
+  void forget() const { known_.clear(); }
 
  protected:
   /// vocab_size() probabilities that sum to 1; equal contexts get equal rows.
