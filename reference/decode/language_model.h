@@ -51,7 +51,7 @@ struct HashedModel {
 LanguageModelPtr hashed_model(const HashedModel& model);
 
 /// The toy's own rows: logit = fp32(ln probability), -inf for 0. State and adapter are ignored.
-/// Logits are kept for at most `kept_max` contexts; the toy keeps its own rows for ever.
+/// Logits are kept for at most `kept_max` contexts, and then forgotten with the toy's own rows.
 LanguageModelPtr toy_language_model(model::ToyModelPtr toy, std::size_t kept_max = 1 << 16);
 
 /// What a cache shows of one path, built up cell by cell.
