@@ -61,7 +61,6 @@ RequestId Engine::submit(RequestSpec spec) {
 bool Engine::cancel(RequestId id) {
   const auto found = state_.host.find(id);
   if (found == state_.host.end() || found->second.phase == Phase::kFinished) return false;
-  std::erase(state_.waiting, id);
   steps_->leave(state_, id, Leave::kCancelled);
   finish(found->second, FinishReason::kCancelled);
   return true;
@@ -71,6 +70,15 @@ bool Engine::preempt(RequestId id) {
   const auto found = state_.host.find(id);
   if (found == state_.host.end() || !found->second.is_running()) return false;
   HostRequest& host = found->second;
+  if (config_->offloads) {
+    // What is in flight for it is committed as ever: its cells are only elsewhere.
+    state_.device.at(id).parked_in =
+        host.phase == Phase::kPrefilling ? Phase::kPrefilling : Phase::kDrafting;
+    steps_->park(state_, id);
+    enter(host, Phase::kWaiting);
+    state_.waiting.insert(state_.waiting.begin(), id);
+    return true;
+  }
   steps_->leave(state_, id, Leave::kPreempted);
   // What is in flight for it is dropped when it is committed; its tokens were seen by nobody.
   host.epoch += 1;
@@ -120,6 +128,7 @@ void Engine::enter(HostRequest& host, Phase phase) {
 }
 
 void Engine::finish(HostRequest& host, FinishReason reason) {
+  std::erase(state_.waiting, host.id);
   host.finish = reason;
   host.in_flight = 0;
   host.placeholders = 0;

@@ -57,8 +57,8 @@ class Engine {
   RequestId submit(RequestSpec spec);
   /// Ends a request with what it has emitted. False when it is not there or has finished.
   bool cancel(RequestId id);
-  /// Takes everything of a running request from the device; it waits and resumes by feeding its
-  /// tokens again. False when it is not running.
+  /// Takes everything of a running request from the device; it waits, and resumes by feeding its
+  /// tokens again, or with its cells where the engine offloads. False when it is not running.
   bool preempt(RequestId id);
   /// Gives up cached prefixes of both caches.
   void evict_prefixes();
@@ -101,6 +101,7 @@ class Engine {
   // engine_schedule.cpp
   std::vector<RequestId> running_in_order() const;
   void admit();
+  void open_on_device(HostRequest& host);
   bool make_room(RequestId id, int slots);
   std::optional<Entry> entry_of(HostRequest& host, Frame& frame);
   std::optional<Entry> prefill_of(HostRequest& host, Frame& frame);

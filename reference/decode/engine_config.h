@@ -57,7 +57,9 @@ struct EngineConfig {
   int queue_max = 1 << 20;            ///< requests that wait; more are refused
   int chunk_tokens = 64;              ///< of a prompt, in one step
   std::vector<int> graph_sizes = {};  ///< rows of a step are padded to the next of these
-  bool is_asynchronous = false;       ///< step() commits a frame behind the launch of the next one
+  bool offloads =
+      false;  ///< preempted requests keep their cells, in host memory, and feed nothing again
+  bool is_asynchronous = false;  ///< step() commits a frame behind the launch of the next one
   Budget budget = {};
   draft::GateLimits gates = {};
   std::optional<int> draft_load_steps = {};       ///< steps until the drafter has been loaded

@@ -77,8 +77,11 @@ std::uint64_t Engine::state_hash() const {
   for (const auto& [id, host] : state_.host) {
     hash.add(static_cast<int>(host.spec.prompt.size()));
     fold(hash, host);
-    const auto device = state_.device.find(id);
-    if (device == state_.device.end()) continue;
+    const bool is_parked = state_.parked.contains(id);
+    const auto& holders = is_parked ? state_.parked : state_.device;
+    const auto device = holders.find(id);
+    if (device == holders.end()) continue;
+    hash.add(is_parked ? 1 + static_cast<int>(device->second.parked_in) : 0);
     fold(hash, device->second);
     hash.add(state_.recurrent.committed(device->second.target));
   }

@@ -19,8 +19,7 @@ std::vector<int> chain_parents(std::size_t count) {
 
 std::vector<RequestId> Engine::running_in_order() const {
   std::vector<RequestId> ids;
-  for (const auto& [id, host] : state_.host)
-    if (host.is_running()) ids.push_back(id);
+  for (const auto& [id, device] : state_.device) ids.push_back(id);
   std::sort(ids.begin(), ids.end(), [&](RequestId a, RequestId b) {
     return state_.host.at(a).admission < state_.host.at(b).admission;
   });
@@ -30,32 +29,40 @@ std::vector<RequestId> Engine::running_in_order() const {
 void Engine::admit() {
   while (!state_.waiting.empty() && static_cast<int>(state_.device.size()) < config_->request_max) {
     HostRequest& host = state_.host.at(state_.waiting.front());
-    const kv::PageCounts pages = state_.target_cache->counts();
-    const int size = config_->target_cache.page_size;
-    const int first = std::min(host.token_count(), config_->chunk_tokens);
-    if (!state_.device.empty() && pages.free + pages.cached < (first + size - 1) / size) return;
-    state_.waiting.erase(state_.waiting.begin());
-
-    DeviceRequest device;
-    device.target = state_.target_cache->open();
-    state_.recurrent.open(device.target);
-    if (state_.draft_cache) device.draft = state_.draft_cache->open();
-    device.prompt_count = static_cast<int>(host.spec.prompt.size());
-    device.tokens = host.spec.prompt;
-    if (config_->drafts) device.memory = config_->drafts->initial_memory();
-    if (host.spec.grammar) {
-      device.is_grammar_on = !host.spec.grammar_behind;
-      device.grammar_state = host.spec.grammar->start();
+    if (state_.parked.contains(host.id)) {
+      if (!steps_->unpark(state_, host.id)) return;
+      enter(host, state_.device.at(host.id).parked_in);
+    } else {
+      const kv::PageCounts pages = state_.target_cache->counts();
+      const int size = config_->target_cache.page_size;
+      const int first = std::min(host.token_count(), config_->chunk_tokens);
+      if (!state_.device.empty() && pages.free + pages.cached < (first + size - 1) / size) return;
+      open_on_device(host);
     }
-    // What it has emitted before a preemption comes back as if it were emitted once more.
-    const std::vector<Token> emitted = host.output_tokens();
-    steps_->take_emitted(host, device, Entry{}, emitted);
-    steps_->attach(state_, device);
-    host.computed = state_.target_cache->sequence(device.target).length;
+    state_.waiting.erase(state_.waiting.begin());
     host.admission = state_.admission_count++;
-    state_.device.emplace(host.id, std::move(device));
-    enter(host, Phase::kPrefilling);
   }
+}
+
+void Engine::open_on_device(HostRequest& host) {
+  DeviceRequest device;
+  device.target = state_.target_cache->open();
+  state_.recurrent.open(device.target);
+  if (state_.draft_cache) device.draft = state_.draft_cache->open();
+  device.prompt_count = static_cast<int>(host.spec.prompt.size());
+  device.tokens = host.spec.prompt;
+  if (config_->drafts) device.memory = config_->drafts->initial_memory();
+  if (host.spec.grammar) {
+    device.is_grammar_on = !host.spec.grammar_behind;
+    device.grammar_state = host.spec.grammar->start();
+  }
+  // What it has emitted before a preemption comes back as if it were emitted once more.
+  const std::vector<Token> emitted = host.output_tokens();
+  steps_->take_emitted(host, device, Entry{}, emitted);
+  steps_->attach(state_, device);
+  host.computed = state_.target_cache->sequence(device.target).length;
+  state_.device.emplace(host.id, std::move(device));
+  enter(host, Phase::kPrefilling);
 }
 
 bool Engine::make_room(RequestId id, int slots) {

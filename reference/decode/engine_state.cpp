@@ -17,6 +17,7 @@ EngineState& EngineState::operator=(const EngineState& other) {
   recurrent = other.recurrent;
   host = other.host;
   device = other.device;
+  parked = other.parked;
   waiting = other.waiting;
   in_flight = other.in_flight;
   shared_memory = other.shared_memory;

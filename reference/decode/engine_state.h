@@ -77,11 +77,12 @@ struct DeviceRequest {
   std::vector<Token> processor;  ///< emitted tokens that penalties and bad words have counted
   bool is_grammar_on = false;
   model::Grammar::State grammar_state = 0;
-  std::uint32_t iteration = 0;  ///< verifications so far
-  Draft waiting;                ///< empty when there is none
-  int waiting_pages = 0;        ///< of the draft's cache, that only it needs
-  law::Memory memory;           ///< of the draft source
-  bool is_stopped = false;      ///< a row could not be judged: nothing is launched for it any more
+  std::uint32_t iteration = 0;         ///< verifications so far
+  Draft waiting;                       ///< empty when there is none
+  int waiting_pages = 0;               ///< of the draft's cache, that only it needs
+  law::Memory memory;                  ///< of the draft source
+  Phase parked_in = Phase::kDrafting;  ///< where an offloaded request goes on
+  bool is_stopped = false;  ///< a row could not be judged: nothing is launched for it any more
 };
 
 /// One request's part of a frame.
@@ -119,6 +120,7 @@ struct EngineState {
   kv::RecurrentSlots recurrent;
   std::map<RequestId, HostRequest> host;
   std::map<RequestId, DeviceRequest> device;  ///< running requests only
+  std::map<RequestId, DeviceRequest> parked;  ///< preempted ones whose cells are offloaded
   std::vector<RequestId> waiting;             ///< in the order of arrival, preempted ones first
   std::vector<Frame> in_flight;               ///< oldest first
   law::Memory shared_memory;                  ///< of the draft source, for all requests

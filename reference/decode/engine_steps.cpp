@@ -164,7 +164,8 @@ HostRequest* EngineSteps::resolve(EngineState& state, const Frame& frame, std::s
   const auto found = state.host.find(of.id);
   if (found == state.host.end()) return nullptr;
   HostRequest& host = found->second;
-  return host.epoch == of.epoch && host.is_running() ? &host : nullptr;
+  const bool is_there = host.is_running() || state.parked.contains(host.id);
+  return host.epoch == of.epoch && is_there ? &host : nullptr;
 }
 
 int EngineSteps::corrected_length(const HostRequest& host, const Entry& entry) const {

@@ -127,7 +127,10 @@ class EngineSteps {
   virtual int draft_room(const HostRequest& host, const EngineConfig& config, int room) const;
   /// A draft that will not be verified: its pages go back.
   virtual void drop_draft(EngineState& state, RequestId id) const;
-  /// Gives back everything that a request holds on the device.
+  /// Moves a request's cells to host memory; brings them back, false when pages do not suffice.
+  virtual void park(EngineState& state, RequestId id) const;
+  virtual bool unpark(EngineState& state, RequestId id) const;
+  /// Gives back everything that a request holds, on the device or offloaded.
   virtual void leave(EngineState& state, RequestId id, Leave why) const;
 };
 using EngineStepsPtr = std::shared_ptr<const EngineSteps>;

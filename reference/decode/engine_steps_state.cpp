@@ -145,15 +145,38 @@ void EngineSteps::drop_draft(EngineState& state, RequestId id) const {
   device.waiting = {};
 }
 
-void EngineSteps::leave(EngineState& state, RequestId id, Leave) const {
-  const auto found = state.device.find(id);
-  if (found == state.device.end()) return;
+void EngineSteps::park(EngineState& state, RequestId id) const {
   drop_draft(state, id);
+  const auto node = state.device.extract(id);
+  const DeviceRequest& device = node.mapped();
+  state.target_cache->offload(device.target);
+  if (device.draft != kNoSequence) state.draft_cache->offload(device.draft);
+  state.parked.emplace(id, device);
+}
+
+bool EngineSteps::unpark(EngineState& state, RequestId id) const {
+  const auto found = state.parked.find(id);
+  const DeviceRequest& device = found->second;
+  if (!state.target_cache->restore(device.target)) return false;
+  if (device.draft != kNoSequence && !state.draft_cache->restore(device.draft)) {
+    state.target_cache->offload(device.target);
+    return false;
+  }
+  state.device.emplace(id, device);
+  state.parked.erase(found);
+  return true;
+}
+
+void EngineSteps::leave(EngineState& state, RequestId id, Leave) const {
+  if (state.device.contains(id)) drop_draft(state, id);
+  auto& holders = state.device.contains(id) ? state.device : state.parked;
+  const auto found = holders.find(id);
+  if (found == holders.end()) return;
   const DeviceRequest& device = found->second;
   if (device.draft != kNoSequence) state.draft_cache->release(device.draft);
   state.recurrent.release(device.target);
   state.target_cache->release(device.target);
-  state.device.erase(found);
+  holders.erase(found);
 }
 
 }  // namespace draftproof::reference::decode
