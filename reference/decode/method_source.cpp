@@ -2,12 +2,12 @@
 // coins, and here the answers come from an engine's coins instead of an enumerator.
 //
 // What is drawn is what is reported. A row is handed to the verifier as fp32 probabilities, so a
-// drafter that asks for a draw gets one from the row as it will be reported: rounded, as masses,
-// by the declared draw. Where a drafter reports the row it asked about, both laws are then one and
-// the same row of masses. Where it reports another row that stands for the same law (siblings drawn
-// without replacement report the row before anything is struck out), the two are roundings of one
-// rational law: fp32 is off by 2^-24 of each probability at most, a mass by 2^-45, so that drawn
-// and reported laws are at most 2^-22 + vocab_size 2^-43 apart in total variation.
+// drafter that asks for a draw gets one from the row as it would be reported: rounded, as masses,
+// by the declared draw. Where a drafter reports a row that it asked about, both laws are then one
+// row of masses, exactly. Where the law of a token is made of several questions (hierarchical
+// drafts are verified by an inner rule, diffusion draws the second token first) they are roundings
+// of one rational law: a row is off by 2^-24 of each probability and by 2^-45 for each mass at
+// most, which is 2^-23 + vocab_size 2^-44 in total variation for each question and for the report.
 #include "reference/decode/method_source.h"
 
 #include <algorithm>
