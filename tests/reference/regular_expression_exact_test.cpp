@@ -125,6 +125,19 @@ TEST(RegularExpression, KnowsEscapesClassesAndCharactersBeyondAscii) {
   }
 }
 
+TEST(RegularExpression, KnowsEveryCharacterOfAsciiThatAnEscapeOrAClassTakes) {
+  std::vector<std::string> characters;
+  for (char byte = 0; byte < 0x7f; ++byte) characters.push_back({byte});
+  for (const char* expression :
+       {"\\d", "\\D", "\\w", "\\W", "\\s", "\\S", ".", "\\n", "\\t", "\\x0d", "\\x00", "[a-f\\s]",
+        "[^ -~]", "[^\\w\\n]", "\\.", "[.-]"})
+    expect_as_naive(expression, characters);
+  const std::vector<std::pair<std::string, char>> letters = {
+      {"\\r", '\r'}, {"\\f", '\f'}, {"\\v", '\v'}, {"\\x7F", '\x7f'}, {"\\x7f", '\x7f'}};
+  for (const auto& [expression, byte] : letters)
+    EXPECT_TRUE(regular_expression(expression).matches({&byte, 1})) << expression;
+}
+
 TEST(RegularExpression, TakesCharactersBeyondAsciiWholeAndWellFormedOnly) {
   const ByteAutomaton any = regular_expression(".");
   const ByteAutomaton other = regular_expression("[^a]");
