@@ -63,7 +63,7 @@ class Engine {
   /// Gives up cached prefixes of both caches.
   void evict_prefixes();
 
-  /// Drafts for the requests that are to be drafted for, as far as gates and budget go.
+  /// Admits, and drafts for the requests that are to be drafted for, as far as gates and budget go.
   void draft();
   /// Launches one frame: admits, prefills, verifies. False when there was nothing to launch.
   /// Requests with a frame in flight take part only in an asynchronous engine, and at most two
@@ -85,7 +85,7 @@ class Engine {
     observer_ = std::move(observer);
   }
 
-  /// Everything that may influence a later step, page numbers and request numbers made canonical.
+  /// Everything that may influence a later step, page numbers made canonical.
   std::uint64_t state_hash() const;
 
  private:

@@ -32,6 +32,7 @@ draft::GateReason Engine::gate_of(const HostRequest& host) const {
 }
 
 void Engine::draft() {
+  admit();
   // Drafts that wait already hold their pages; they are verified once.
   state_.use = {};
   for (const auto& [id, device] : state_.device) {
