@@ -19,9 +19,10 @@ void Engine::commit_entry(const Frame& frame, std::size_t number) {
   if (host == nullptr) return;
   const Entry& entry = frame.entries[number];
   host->in_flight -= 1;
-  host->computed = steps_->corrected_length(*host, entry);
-  host->placeholders = steps_->corrected_placeholders(*host, entry);
+  host->computed = steps_->length_behind_commit(*host, entry);
+  host->placeholders = steps_->placeholders_behind_commit(*host, entry);
   if (!entry.is_judged) return;
+  host->iterations += 1;
 
   const Cut cut = steps_->cut(*host, entry);
   steps_->count(host->metrics, entry, cut);

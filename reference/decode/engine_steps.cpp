@@ -168,12 +168,12 @@ HostRequest* EngineSteps::resolve(EngineState& state, const Frame& frame, std::s
   return host.epoch == of.epoch && is_there ? &host : nullptr;
 }
 
-int EngineSteps::corrected_length(const HostRequest& host, const Entry& entry) const {
+int EngineSteps::length_behind_commit(const HostRequest& host, const Entry& entry) const {
   const auto nodes = static_cast<int>(entry.draft.proposal.tokens.size());
   return host.computed - (nodes - entry.outcome.accepted_count);
 }
 
-int EngineSteps::corrected_placeholders(const HostRequest& host, const Entry& entry) const {
+int EngineSteps::placeholders_behind_commit(const HostRequest& host, const Entry& entry) const {
   return host.placeholders - entry.row_count;
 }
 

@@ -111,9 +111,9 @@ class EngineSteps {
   /// dropped.
   virtual HostRequest* resolve(EngineState& state, const Frame& frame, std::size_t entry) const;
   /// The host's KV length behind a commit.
-  virtual int corrected_length(const HostRequest& host, const Entry& entry) const;
+  virtual int length_behind_commit(const HostRequest& host, const Entry& entry) const;
   /// What a request owes to frames in flight behind a commit.
-  virtual int corrected_placeholders(const HostRequest& host, const Entry& entry) const;
+  virtual int placeholders_behind_commit(const HostRequest& host, const Entry& entry) const;
   virtual Cut cut(const HostRequest& host, const Entry& entry) const;
   virtual void count(Metrics& metrics, const Entry& entry, const Cut& cut) const;
   /// What a draft of `count` tokens costs until it is verified.
