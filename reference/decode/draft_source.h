@@ -20,8 +20,8 @@
 #include "reference/coin.h"
 #include "reference/decode/language_model.h"
 #include "reference/decode/request.h"
+#include "reference/draft/drafter.h"
 #include "reference/kv/paged_cache.h"
-#include "reference/law/decoding.h"
 #include "reference/proposal.h"
 #include "reference/shaping.h"
 
@@ -63,6 +63,8 @@ class DraftSource {
   virtual std::string name() const = 0;
   /// The model whose cells the draft cache holds; none: no draft cache.
   virtual LanguageModelPtr model() const { return nullptr; }
+  /// False: it never looks at a coin, and iterations of requests mean nothing to it.
+  virtual bool draws() const { return true; }
   /// What a request's memory and the memory of all are at first.
   virtual law::Memory initial_memory() const { return {}; }
   /// At most draft_count_max tokens; may be none. Writes the cells of `fed_nodes`.
@@ -92,14 +94,5 @@ DraftSourcePtr lookup_source(int match_size);
 /// unless `model` is given: then what the script continues is fed (all of a chain but its last).
 using DraftScript = std::function<Proposal(std::span<const Token> tokens, int draft_count_max)>;
 DraftSourcePtr scripted_source(DraftScript script, LanguageModelPtr model = nullptr);
-/// A drafter of reference/draft over toys, its coins drawn at kDraft addresses: slot and offset are
-/// the drafter's, the rest the task's. It is asked for at most `method.draft_count` tokens a path,
-/// and its draft is cut to draft_count_max nodes, in its own order. Reported rows are given as fp32
-/// probabilities; draws come from the rows as rounded (method_source.cpp bounds what that costs),
-/// so that drawn and reported are one row of masses wherever the drafter reports the row it draws
-/// from. Its memory is the request's, and starts anew where a draft was dropped or tokens came
-/// without one. The request that a drafter is told is coin_request, so that a budget that refills
-/// with request 0 refills with that id only. Slow: rationals.
-DraftSourcePtr method_source(const law::Decoding& method, std::string name);
 
 }  // namespace draftproof::reference::decode
