@@ -160,8 +160,9 @@ void Engine::keep(Frame& frame, std::size_t number) {
   for (std::size_t i = 0; i < entry.outcome.emitted.size(); ++i) {
     const auto row = static_cast<std::size_t>(steps_->logprob_row(frame, number, i));
     emitted.push_back(entry.outcome.emitted[i].token);
-    entry.emitted.push_back(steps_->logprobs(frame.rows.at(row), frame.adjusted.at(row),
-                                             emitted.back(), host.spec, contract_->preset));
+    OutputToken token = steps_->logprobs(frame.rows.at(row), frame.adjusted.at(row), emitted.back(),
+                                         host.spec, contract_->preset);
+    entry.emitted.push_back(steps_->reported(entry, i, std::move(token)));
   }
   steps_->commit_draft(state_, entry);
   steps_->take_emitted(host, device, entry, emitted);

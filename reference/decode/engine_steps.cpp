@@ -91,6 +91,10 @@ OutputToken EngineSteps::logprobs(const Row& raw, const Row& adjusted, Token tok
   return out;
 }
 
+OutputToken EngineSteps::reported(const Entry&, std::size_t, OutputToken token) const {
+  return token;
+}
+
 int EngineSteps::launch_length(const EngineState& state, const Entry& entry) const {
   return state.target_cache->sequence(state.device.at(entry.id).target).length;
 }

@@ -46,6 +46,9 @@ class EngineSteps {
   virtual OutputToken logprobs(const Row& raw, const Row& adjusted, Token token,
                                const RequestSpec& spec, const Preset& preset) const;
 
+  /// What is reported of an emitted token: what was read of its row.
+  virtual OutputToken reported(const Entry& entry, std::size_t emitted, OutputToken token) const;
+
   // Feeding the target.
   /// KV length that a launch runs with: the device's own, whatever the host thought.
   virtual int launch_length(const EngineState& state, const Entry& entry) const;
