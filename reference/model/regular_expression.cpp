@@ -2,6 +2,7 @@
 #include "reference/model/regular_expression.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -49,13 +50,15 @@ class Parser {
 
   Pattern whole() {
     Pattern pattern = alternatives(0);
-    if (!at_end()) refuse(at_, "')' closes no group; write \\) for the character");
+    if (!at_end()) refuse(at_, {"')' closes no group; write \\) for the character"});
     return pattern;
   }
 
  private:
-  [[noreturn]] static void refuse(std::size_t at, const std::string& message) {
-    throw Error(ErrorKind::kInput, message, "pattern, byte " + std::to_string(at));
+  [[noreturn]] static void refuse(std::size_t at, std::initializer_list<std::string_view> message) {
+    std::string joined;
+    for (const std::string_view part : message) joined += part;
+    throw Error(ErrorKind::kInput, joined, "pattern, byte " + std::to_string(at));
   }
 
   bool at_end() const { return at_ == text_.size(); }
@@ -68,9 +71,9 @@ class Parser {
   /// `at`: where the part began that made it too large.
   Pattern checked(Pattern pattern, std::size_t at) const {
     if (pattern.position_count() > Pattern::kPositionsMax)
-      refuse(at, "up to here, with every count written out, more than the " +
-                     std::to_string(Pattern::kPositionsMax) +
-                     " positions that are allowed; use smaller counts");
+      refuse(at, {"up to here, with every count written out, more than the ",
+                  std::to_string(Pattern::kPositionsMax),
+                  " positions that are allowed; use smaller counts"});
     return pattern;
   }
 
@@ -109,9 +112,9 @@ class Parser {
       return part;
     }
     if (is_at('*') || is_at('+') || is_at('?') || is_at('{'))
-      refuse(at_, std::string("'") + text_[at_] +
-                      "' behind a count; lazy and possessive counts match the same whole texts, so "
-                      "leave it out, or put what is repeated twice into a group");
+      refuse(at_, {"'", text_.substr(at_, 1),
+                   "' behind a count; lazy and possessive counts match the same whole texts, so "
+                   "leave it out, or put what is repeated twice into a group"});
     return checked(Pattern::repeated(std::move(part), least, most), begin);
   }
 
@@ -129,9 +132,9 @@ class Parser {
     std::optional<std::size_t> most = least;
     if (skip(',')) most = number();
     if (!least || !skip('}'))
-      refuse(begin, "'{' begins no count; write {2}, {2,} or {2,4}, or \\{ for the character");
+      refuse(begin, {"'{' begins no count; write {2}, {2,} or {2,4}, or \\{ for the character"});
     if (most && *most < *least)
-      refuse(begin, "the count ends below where it begins; write the smaller number first");
+      refuse(begin, {"the count ends below where it begins; write the smaller number first"});
     return {*least, most};
   }
 
@@ -143,16 +146,18 @@ class Parser {
     if (byte == '\\') return escape().pattern();
     if (skip('.')) return one('\n').negated().pattern();
     if (byte == '^' || byte == '$')
-      refuse(begin, std::string("'") + byte + "' is no anchor here: the whole text is matched; " +
-                        "leave it out, or write \\" + byte + " for the character");
+      refuse(begin, {"'", text_.substr(begin, 1),
+                     "' is no anchor here: the whole text is matched; "
+                     "leave it out, or write \\",
+                     text_.substr(begin, 1), " for the character"});
     if (byte == '*' || byte == '+' || byte == '?' || byte == '{')
-      refuse(begin, std::string("'") + byte + "' has nothing to repeat; write \\" + byte +
-                        " for the character");
+      refuse(begin, {"'", text_.substr(begin, 1), "' has nothing to repeat; write \\",
+                     text_.substr(begin, 1), " for the character"});
     if (kSpecial.find(byte) != std::string_view::npos)
-      refuse(begin,
-             std::string("'") + byte + "' closes nothing; write \\" + byte + " for the character");
+      refuse(begin, {"'", text_.substr(begin, 1), "' closes nothing; write \\",
+                     text_.substr(begin, 1), " for the character"});
     const std::size_t size = character_bytes(text_.substr(at_));
-    if (size == 0) refuse(begin, "no character of UTF-8 begins here; write the pattern in UTF-8");
+    if (size == 0) refuse(begin, {"no character of UTF-8 begins here; write the pattern in UTF-8"});
     at_ += size;
     return Pattern::text(text_.substr(begin, size));
   }
@@ -160,19 +165,19 @@ class Parser {
   Pattern group(int depth) {
     const std::size_t begin = at_++;
     if (depth + 1 > kGroupDepthMax)
-      refuse(begin, "more than " + std::to_string(kGroupDepthMax) +
-                        " groups within each other; write fewer");
+      refuse(begin, {"more than ", std::to_string(kGroupDepthMax),
+                     " groups within each other; write fewer"});
     if (is_at('?') && !(skip('?') && skip(':')))
-      refuse(begin, "(? begins what is not regular or not known here; only (?: is");
+      refuse(begin, {"(? begins what is not regular or not known here; only (?: is"});
     Pattern pattern = alternatives(depth + 1);
     if (!skip(')'))
-      refuse(begin, "the group is not closed; add ')', or write \\( for the character");
+      refuse(begin, {"the group is not closed; add ')', or write \\( for the character"});
     return pattern;
   }
 
   CharacterSet escape() {
     const std::size_t begin = at_++;
-    if (at_end()) refuse(begin, "nothing behind the backslash; write \\\\ for the character");
+    if (at_end()) refuse(begin, {"nothing behind the backslash; write \\\\ for the character"});
     const char byte = text_[at_++];
     static constexpr std::string_view kLetters = "ntrfv";
     static constexpr std::string_view kMeant = "\n\t\r\f\v";
@@ -187,10 +192,10 @@ class Parser {
     if (byte == 'x') return hexadecimal(begin);
     const bool is_plain = word_characters().ascii[static_cast<unsigned char>(byte)];
     if (is_plain || static_cast<unsigned char>(byte) > 0x7e || byte < ' ')
-      refuse(begin,
-             "no escape that is known; known are \\d \\w \\s \\D \\W \\S \\n \\t \\r \\f \\v \\xHH "
-             "and "
-             "a backslash before punctuation");
+      refuse(
+          begin,
+          {"no escape that is known; known are \\d \\w \\s \\D \\W \\S \\n \\t \\r \\f \\v \\xHH "
+           "and a backslash before punctuation"});
     return one(byte);
   }
 
@@ -206,7 +211,7 @@ class Parser {
     }
     if (value > 0x7f)
       refuse(begin,
-             "\\x takes two hexadecimal digits up to 7f; write a character beyond as itself");
+             {"\\x takes two hexadecimal digits up to 7f; write a character beyond as itself"});
     return one(static_cast<char>(value));
   }
 
@@ -216,7 +221,7 @@ class Parser {
     CharacterSet set;
     while (!is_at(']')) {
       if (at_end())
-        refuse(begin, "the class is not closed; add ']', or write \\[ for the character");
+        refuse(begin, {"the class is not closed; add ']', or write \\[ for the character"});
       const std::size_t item_begin = at_;
       const CharacterSet first = class_item();
       if (!is_at('-') || text_.substr(at_ + 1, 1) == "]" || at_ + 1 == text_.size()) {
@@ -226,14 +231,14 @@ class Parser {
       ++at_;
       const CharacterSet last = class_item();
       if (!first.is_one_byte() || !last.is_one_byte())
-        refuse(item_begin, "a range ends in single characters; write \\- for the character");
+        refuse(item_begin, {"a range ends in single characters; write \\- for the character"});
       if (last.byte() < first.byte())
-        refuse(item_begin, "the range ends before it begins; write the smaller character first");
+        refuse(item_begin, {"the range ends before it begins; write the smaller character first"});
       set.add({byte_range(first.byte(), last.byte())});
     }
     ++at_;
     if (is_negated) set = set.negated();
-    if (set.is_empty()) refuse(begin, "the class matches no character; list one");
+    if (set.is_empty()) refuse(begin, {"the class matches no character; list one"});
     return set;
   }
 
@@ -242,9 +247,9 @@ class Parser {
     const char byte = text_[at_];
     if (byte == '[' && text_.substr(at_ + 1, 1) == ":")
       refuse(at_,
-             "named classes are not known; write ranges such as a-z, or \\[ for the character");
+             {"named classes are not known; write ranges such as a-z, or \\[ for the character"});
     if (static_cast<unsigned char>(byte) > 0x7f)
-      refuse(at_, "a class lists ASCII only; write characters beyond as alternatives: (x|y)");
+      refuse(at_, {"a class lists ASCII only; write characters beyond as alternatives: (x|y)"});
     ++at_;
     return one(byte);
   }
