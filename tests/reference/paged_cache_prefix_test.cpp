@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <unordered_map>
+#include <utility>
+
 #include "reference/error.h"
 #include "reference/kv/paged_cache.h"
 #include "tests/reference/cache_cells.h"
@@ -63,6 +66,46 @@ TEST(PagedCachePrefix, TellsEqualPagesBehindDifferentPrefixesApart) {
   EXPECT_EQ(found(cache, Tokens{1, 1, 5, 6, 8, 8, 0}), 4);
   EXPECT_EQ(found(cache, Tokens{5, 6, 0}), 0);
   EXPECT_EQ(found(cache, Tokens{3, 3, 5, 6, 0}), 0);
+}
+
+/// Two pages of two tokens with one key. The first token's history agrees in the low half, which
+/// a search among 2^18 tokens finds (birthday: 8 pairs expected); the second token makes up for
+/// the high half.
+std::pair<Tokens, Tokens> colliding_pages() {
+  std::unordered_map<std::uint32_t, Token> seen;
+  for (Token token = 0; token < 1 << 18; ++token) {
+    const std::uint64_t history = history_behind(kEmptyHistory, token, 0);
+    const auto [other, is_first] = seen.try_emplace(static_cast<std::uint32_t>(history), token);
+    if (is_first) continue;
+    const std::uint64_t difference = history ^ history_behind(kEmptyHistory, other->second, 0);
+    const auto second = static_cast<Token>(difference >> 32);
+    if (second >= 0) return {{other->second, 0}, {token, second}};
+  }
+  return {};
+}
+
+TEST(PagedCachePrefix, ComparesTokensAndNotKeysAlone) {
+  const auto [one, other] = colliding_pages();
+  ASSERT_EQ(one.size(), 2u);
+  ASSERT_NE(one, other);
+  ASSERT_EQ(history_of(one), history_of(other));
+  PagedCache cache(pages_of(2, 8));
+  published(cache, one);
+  EXPECT_EQ(found(cache, Tokens{one[0], one[1], 0}), 2);
+  EXPECT_EQ(found(cache, Tokens{other[0], other[1], 0}), 0);
+  published(cache, other);  // its place in the index is taken, so it stays unpublished
+  EXPECT_EQ(found(cache, Tokens{one[0], one[1], 0}), 2);
+  EXPECT_EQ(found(cache, Tokens{other[0], other[1], 0}), 0);
+  EXPECT_EQ(cache.first_fault(), std::nullopt);
+}
+
+TEST(PagedCachePrefix, LeavesAPageUnderTheTokensItWasFirstPublishedFor) {
+  PagedCache cache(pages_of(2, 8));
+  const SequenceId id = published(cache, Tokens{1, 2});
+  cache.publish_prefix(cache.fork(id), Tokens{1, 3});
+  EXPECT_EQ(found(cache, Tokens{1, 2, 0}), 2);
+  EXPECT_EQ(found(cache, Tokens{1, 3, 0}), 0);
+  EXPECT_EQ(cache.first_fault(), std::nullopt);
 }
 
 TEST(PagedCachePrefix, PublishesCommittedTokensOnly) {
@@ -155,6 +198,13 @@ TEST(PagedCachePrefix, SharesOnlyWhatTheWindowStillSees) {
   EXPECT_EQ(visible_cells(cache, other), visible_cells(cache, std::span(cells).first(8)));
   EXPECT_EQ(cache.sequence(other).pages[1], kNoPage);
   EXPECT_EQ(cache.first_fault(), std::nullopt);
+  // Pages behind the window that a hit went over count as used: younger ones are evicted first.
+  cache.release(published(cache, Tokens{9, 9}));
+  cache.release(other);
+  EXPECT_EQ(found(cache, kTen), 8);
+  EXPECT_EQ(cache.evict(1), 1);
+  EXPECT_EQ(found(cache, Tokens{9, 9, 9}), 0);
+  EXPECT_EQ(found(cache, kTen), 8);
 }
 
 TEST(PagedCachePrefix, PublishesRestoredPagesOnlyWhenAskedAgain) {

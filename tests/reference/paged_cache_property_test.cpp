@@ -142,6 +142,16 @@ struct DropsThePartialPage : Copied<DropsThePartialPage> {
   using Copied::Copied;
   int pages_for(int length) const override { return length / config_.page_size; }
 };
+/// A page too many leaves in front of a window, or one too few.
+struct SlidesTooFar : Copied<SlidesTooFar> {
+  using Copied::Copied;
+  int first_page_for(int length) const override { return PagedCache::first_page_for(length) + 1; }
+};
+/// The window grows without bound while more than one token arrives (mlx-lm#1914).
+struct NeverSlides : Copied<NeverSlides> {
+  using Copied::Copied;
+  int first_page_for(int) const override { return 0; }
+};
 /// Bytes of a quantised page moved as they are.
 struct MovesRawCells : Copied<MovesRawCells> {
   using Copied::Copied;
@@ -206,6 +216,8 @@ TEST(PagedCacheProperty, NoFaultyCacheSurvivesAndItsLeastHistoryIsShort) {
   const std::vector<FaultyCache> caches = {
       {"strands a tail page", faulty<StrandsATailPage>, 3, "pages for"},
       {"drops the partial page", faulty<DropsThePartialPage>, 3, "pages for"},
+      {"slides too far", faulty<SlidesTooFar>, 3, "have visible slots"},
+      {"never slides", faulty<NeverSlides>, 4, "have visible slots"},
       {"moves raw cells", faulty<MovesRawCells>, 3, "other cells"},
       {"frees without poison", faulty<FreesWithoutPoison>, 3, "nobody has it"},
       {"frees twice", faulty<FreesTwice>, 3, "is free twice"},
@@ -219,6 +231,7 @@ TEST(PagedCacheProperty, NoFaultyCacheSurvivesAndItsLeastHistoryIsShort) {
   config.page_count = 12;
   config.is_quantised = true;
   for (const FaultyCache& cache : caches) {
+    config.window = std::string_view(cache.name).find("slides") != std::string_view::npos ? 3 : 0;
     const auto failure = search(cache.make, config, 200, 60);
     ASSERT_TRUE(failure.has_value()) << cache.name;
     EXPECT_LE(failure->history.size(), cache.steps_max) << cache.name << ": " << text_of(*failure);

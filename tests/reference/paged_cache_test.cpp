@@ -129,6 +129,17 @@ TEST(PagedCache, WritesOnlyWhatIsReservedAndReadsOnlyWhatIsThere) {
   EXPECT_NE(cache.address(id, 4).page, cache.address(id, 3).page);
 }
 
+TEST(PagedCache, WritesByPhysicalAddressAsAKernelDoesAndOnlyInsideThePool) {
+  PagedCache cache(pages_of(4, 2));
+  const SequenceId id = opened(cache, Tokens{1, 2, 3});
+  for (const SlotAddress at : {SlotAddress{-1, 0}, {2, 0}, {0, -1}, {0, 4}})
+    expect_refused(cache, [&](PagedCache& c) { c.write_at(at, Cell{1, 0, 1}); });
+  cache.write_at(cache.address(id, 1), Cell{8, 1, 80});  // whoever owns it
+  EXPECT_EQ(cache.read(id, 1), (Cell{8, 1, 80}));
+  cache.write_at({1, 3}, Cell{8, 1, 80});
+  EXPECT_THAT(cache.first_fault(), testing::Optional(testing::HasSubstr("nobody has it")));
+}
+
 TEST(PagedCache, CommitKeepsAPathInOrderAndPoisonsTheRest) {
   PagedCache cache(pages_of(4, 4));
   const SequenceId id = opened(cache, Tokens{1, 2, 3});
@@ -335,8 +346,19 @@ TEST(PagedCache, HashesWhatMayMatterAndNotHowPagesAndSequencesAreNumbered) {
   EXPECT_NE(two.state_hash(), written);
   two.roll_back(second);
   EXPECT_EQ(one.state_hash(), two.state_hash());
-  one.publish_prefix(first, std::span(kTen).first(2));
+  one.offload(first);
   EXPECT_NE(one.state_hash(), two.state_hash());
+  two.offload(second);
+  EXPECT_EQ(one.state_hash(), two.state_hash());
+  two.offload(opened(two, Tokens{1, 1}));
+  one.offload(opened(one, Tokens{1, 2}));
+  EXPECT_NE(one.state_hash(), two.state_hash());  // cells in host memory are cells
+
+  PagedCache published(pages_of(2, 6));
+  PagedCache plain(pages_of(2, 6));
+  published.publish_prefix(opened(published, kTen), std::span(kTen).first(2));
+  opened(plain, kTen);
+  EXPECT_NE(published.state_hash(), plain.state_hash());
 }
 
 TEST(PagedCache, ClonesAreDeep) {
