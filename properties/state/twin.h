@@ -13,9 +13,15 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
+#include "properties/state/serial_decoder.h"
+#include "properties/state/track.h"
 #include "reference/decode/engine.h"
 #include "reference/decode/ledger.h"
 #include "reference/verifier.h"
@@ -45,6 +51,7 @@ enum class StateCheck : std::uint8_t {
   kBudget,       ///< what a step cost by the engine's count, recounted, and against the limits
   kPhases,       ///< phases, queues and transitions fit together
 };
+inline constexpr std::size_t kStateCheckCount = 19;
 /// "pages", "leak", "target cells", ...
 std::string_view to_string(StateCheck check);
 
@@ -65,16 +72,124 @@ std::string to_string(const Divergence& divergence);
 /// it behind every call of the engine. Copies are twins of a copied engine.
 class Twin {
  public:
-  explicit Twin(std::shared_ptr<const reference::decode::EngineConfig> config);
+  /// Of every `sample_period`-th request every verification is replayed, of the others only what
+  /// was emitted is followed.
+  explicit Twin(std::shared_ptr<const reference::decode::EngineConfig> config,
+                int sample_period = 1);
 
   /// To be called by the observer of the engine.
   void verified(const reference::decode::VerificationRecord& record);
   /// The first thing that differs, checks in the order above; what verified() found comes first.
+  /// What was found once is answered for ever.
   std::optional<Divergence> check(const reference::decode::Engine& engine, Boundary boundary);
+  /// The same for long runs: pages by their counts, leaks, lengths, outputs, logprobs, metrics,
+  /// budgets and phases; no cells, no prefixes, and no state of the device.
+  std::optional<Divergence> check_light(const reference::decode::Engine& engine);
+
+  /// Verifications that were replayed so far.
+  std::int64_t replayed_count() const { return replayed_count_; }
+
+ protected:
+  using EngineState = reference::decode::EngineState;
+  using HostRequest = reference::decode::HostRequest;
+  using DeviceRequest = reference::decode::DeviceRequest;
+  using RequestId = reference::decode::RequestId;
+  using Finding = std::optional<Divergence>;
+
+  /// How long the target's cells are that `track` is due.
+  virtual int target_length_due(const Track& track) const;
 
  private:
-  std::shared_ptr<const reference::decode::EngineConfig> config_;
-  std::optional<Divergence> found_;
+  struct Handed {
+    reference::decode::VerificationRecord record;
+    bool is_whole = true;  ///< with its rows: it is replayed
+  };
+
+  // twin.cpp
+  Finding first_of(const EngineState& state, bool is_light);
+  void follow(const EngineState& state);
+  void adopt(const EngineState& state);
+  void settle_commits(const EngineState& state);
+  void remember(const EngineState& state);
+  void begin_epoch(Track& track, int epoch);
+  void take(Track& track, const std::vector<reference::decode::OutputToken>& emitted);
+  void commit(RequestId id, Track& track, const Judged& judged);
+  Divergence differs(StateCheck check, RequestId request, std::string expected,
+                     std::string observed) const;
+
+  // twin_verification.cpp
+  void judge(const Handed& handed);
+  Finding replay(const reference::decode::VerificationRecord& record, Track& track, Judged& judged);
+  Finding context_of(const reference::decode::VerificationRecord& record, const Track& track) const;
+  Finding rows_of(const reference::decode::VerificationRecord& record, const Track& track,
+                  std::vector<reference::Row>& raw, std::vector<reference::Row>& adjusted) const;
+  Finding proposal_of(const reference::decode::VerificationRecord& record,
+                      const Track& track) const;
+  Finding draws_of(const reference::decode::VerificationRecord& record, const Track& track,
+                   const reference::Coins& coins) const;
+  Finding addresses_of(const reference::decode::VerificationRecord& record, Track& track) const;
+  Finding ledger_of(const reference::decode::VerificationRecord& record,
+                    const std::vector<reference::CoinAddress>& reads);
+
+  // twin_cells.cpp
+  Finding pages(const EngineState& state, bool is_light) const;
+  Finding leaks(const EngineState& state) const;
+  Finding target_cells(const EngineState& state) const;
+  Finding draft_cells(const EngineState& state) const;
+  Finding draft_length(RequestId id, const Track& track, const DeviceRequest& device,
+                       int length) const;
+  Finding waiting_cells(RequestId id, const Track& track, const DeviceRequest& device,
+                        const reference::kv::PagedCache& cache) const;
+  Finding cells_of(StateCheck check, RequestId id, const reference::kv::PagedCache& cache,
+                   reference::kv::SequenceId sequence,
+                   std::span<const reference::Token> tokens) const;
+  Finding recurrent(const EngineState& state) const;
+  Finding prefixes(const EngineState& state) const;
+  Finding prefix_in(const reference::kv::PagedCache& cache, const std::string& name,
+                    RequestId request, std::vector<reference::Token> tokens) const;
+
+  // twin_output.cpp
+  Finding proposals(const EngineState& state) const;
+  Finding outputs(const EngineState& state) const;
+  Finding finishes(const EngineState& state) const;
+  Finding processors(const EngineState& state) const;
+  Finding grammars(const EngineState& state) const;
+  Finding logprobs(const EngineState& state) const;
+
+  // twin_accounting.cpp
+  Finding metrics(const EngineState& state) const;
+  Finding lengths(const EngineState& state) const;
+  Finding budgets(const EngineState& state) const;
+  Finding phases(const EngineState& state) const;
+  Finding phase_of(RequestId id, const HostRequest& host, const EngineState& state) const;
+  void recount(const reference::decode::VerificationRecord& record, const Track& track);
+
+  const Track& track_of(RequestId id) const { return tracks_.at(id); }
+
+  SerialDecoder serial_;
+  std::shared_ptr<reference::Verifier> verifier_;
+  int sample_period_ = 1;
+  Boundary boundary_ = Boundary::kAfterEmit;
+  std::int64_t replayed_count_ = 0;
+  std::vector<Handed> handed_;
+  std::map<RequestId, Track> tracks_;
+  reference::decode::Ledger ledger_;
+  /// Hashes of all prefixes that some request has committed; rejected continuations, the last few.
+  std::unordered_set<std::uint64_t> committed_;
+  std::vector<std::pair<RequestId, std::vector<reference::Token>>> probes_;
+  /// What the frame of the last record cost at least, and the largest of each so far.
+  reference::decode::BudgetUse cost_, cost_max_;
+  std::int64_t cost_frame_ = -1;
+  Finding found_;
+};
+
+/// The checker that everybody writes first: "KV length == tokens". It must report a right engine.
+class NaiveTwin final : public Twin {
+ public:
+  using Twin::Twin;
+
+ protected:
+  int target_length_due(const Track& track) const override;
 };
 
 }  // namespace draftproof::properties::state
