@@ -101,8 +101,10 @@ TEST(PagedCachePrefix, ComparesTokensAndNotKeysAlone) {
 
 TEST(PagedCachePrefix, LeavesAPageUnderTheTokensItWasFirstPublishedFor) {
   PagedCache cache(pages_of(2, 8));
-  const SequenceId id = published(cache, Tokens{1, 2});
-  cache.publish_prefix(cache.fork(id), Tokens{1, 3});
+  const SequenceId id = opened(cache, Tokens{1, 2});
+  const SequenceId twin = cache.fork(id);
+  cache.publish_prefix(id, Tokens{1, 2});
+  cache.publish_prefix(twin, Tokens{1, 3});
   EXPECT_EQ(found(cache, Tokens{1, 2, 0}), 2);
   EXPECT_EQ(found(cache, Tokens{1, 3, 0}), 0);
   EXPECT_EQ(cache.first_fault(), std::nullopt);
