@@ -142,7 +142,8 @@ class PagedCache::Audit {
     int length = 0;
     PageId older = kNoPage;
     for (PageId page = cache_.oldest_; page != kNoPage; page = page_at(page).younger) {
-      if (++length > cache_.config_.page_count) return line("the list of cached pages has a loop");
+      if (++length > cache_.config_.page_count)
+        return line("the list of cached pages has a loop at ", page);
       if (!page_at(page).is_cached || page_at(page).older != older)
         return line("page ", page, " is wrongly linked into the list of cached pages");
       if (holders_[static_cast<std::size_t>(page)] > 0)
