@@ -32,6 +32,7 @@ class ModelSource final : public DraftSource {
 
   std::string name() const override { return kind_ == RowKind::kLogits ? "model" : "greedy-model"; }
   LanguageModelPtr model() const override { return model_; }
+  bool draws() const override { return kind_ == RowKind::kLogits; }
 
   Draft draft(const DraftTask& task, law::Memory&, law::Memory&) const override {
     Draft draft = empty_draft(task, kind_);
@@ -75,6 +76,7 @@ class LookupSource final : public DraftSource {
   }
 
   std::string name() const override { return "lookup-" + std::to_string(match_size_); }
+  bool draws() const override { return false; }
 
   Draft draft(const DraftTask& task, law::Memory&, law::Memory&) const override {
     Draft draft = empty_draft(task, RowKind::kOneHot);
@@ -106,6 +108,7 @@ class ScriptedSource final : public DraftSource {
   }
 
   std::string name() const override { return "scripted"; }
+  bool draws() const override { return false; }
   LanguageModelPtr model() const override { return model_; }
 
   Draft draft(const DraftTask& task, law::Memory&, law::Memory&) const override {

@@ -44,6 +44,7 @@ class TreeSource final : public DraftSource {
 
   std::string name() const override { return is_sampled_ ? "sampled-tree" : "tree"; }
   LanguageModelPtr model() const override { return model_; }
+  bool draws() const override { return is_sampled_; }
 
   Draft draft(const DraftTask& task, law::Memory&, law::Memory&) const override {
     DRAFTPROOF_CHECK(task.draft_count_max > 0, "a draft of no tokens is not asked for");

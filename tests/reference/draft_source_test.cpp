@@ -217,6 +217,29 @@ std::vector<Token> drafted_by(const DraftSource& source, const std::vector<Token
   return draft.proposal.tokens;
 }
 
+TEST(DraftSource, SaysWhetherItReadsCoins) {
+  const LanguageModelPtr model = some_model();
+  const std::vector<DraftSourcePtr> sources = {
+      model_source(model),     greedy_model_source(model),
+      tree_source(model, {2}), sampled_tree_source(model, {2}),
+      lookup_source(1),        scripted_source([](auto, int) { return Proposal{{1}, {}, {}}; })};
+  std::vector<bool> draws, reads;
+  for (const DraftSourcePtr& source : sources) {
+    DraftCase first({0, 1, 0}, kVocab, 1, {}, 1);
+    bool differs = false;
+    for (std::uint64_t seed = 2; seed <= 40; ++seed) {
+      DraftCase other({0, 1, 0}, kVocab, 1, {}, seed);
+      differs = differs || !(first.draft(*source) == other.draft(*source));
+      first.cache().roll_back(first.task.sequence);
+      EXPECT_TRUE(first.cache().reserve(first.task.sequence, 1));
+    }
+    draws.push_back(source->draws());
+    reads.push_back(differs);
+  }
+  EXPECT_EQ(draws, (std::vector<bool>{true, false, false, true, false, false}));
+  EXPECT_EQ(reads, draws);
+}
+
 TEST(LookupSource, FindsWhatANaiveSearchFindsInEveryShortText) {
   int found_count = 0;
   for (int length = 1; length <= 9; ++length)
