@@ -43,6 +43,7 @@ struct Typed {
   ListSettings list;
   TableSettings table;
   SpeedSettings speed;
+  ServeSettings serve;
 };
 
 OutputSettings settings_of(const OutputTexts& texts, const Streams& streams) {
@@ -252,6 +253,7 @@ ExitCode dispatch(const CLI::App& app, Typed& typed, const std::vector<std::stri
     return inspect(typed.inspect, streams);
   }
   if (app.got_subcommand("speed")) return speed_command(typed.speed, streams);
+  if (app.got_subcommand("serve")) return serve_command(typed.serve, streams);
   if (app.got_subcommand("table")) {
     typed.table.output = output;
     return table(typed.table, streams);
@@ -283,6 +285,7 @@ int parse_and_run(const std::vector<std::string>& arguments, const Streams& stre
   add_check(app, typed);
   add_law(app, typed);
   add_speed(app, typed.speed);
+  add_serve(app, typed.serve);
   for (CLI::App* command : app.get_subcommands({})) command->footer(exit_code_table());
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "tools/draftproof/exit_code.h"
+#include "tools/draftproof/serve_settings.h"
 #include "tools/draftproof/settings.h"
 
 namespace draftproof::tools {
@@ -19,6 +20,8 @@ ExitCode replay(const ReplaySettings& settings, const Streams& streams);
 ExitCode inspect(const InspectSettings& settings, const Streams& streams);
 /// Prints what is known of all rules, methods and faults at once.
 ExitCode table(const TableSettings& settings, const Streams& streams);
+/// Serves a toy engine until SIGTERM (kUpheld) or SIGINT (kInterrupted).
+ExitCode serve_command(const ServeSettings& settings, const Streams& streams);
 /// Prints a catalog, one line an entry.
 ExitCode list(const ListSettings& settings, const Streams& streams);
 

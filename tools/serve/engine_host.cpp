@@ -1,0 +1,389 @@
+#include "tools/serve/engine_host.h"
+
+#include <algorithm>
+#include <cmath>
+#include <condition_variable>
+#include <limits>
+#include <mutex>
+#include <numeric>
+#include <optional>
+#include <thread>
+
+#include "reference/error.h"
+#include "tools/serve/prompt_logprobs.h"
+#include "tools/serve/text_stops.h"
+
+namespace draftproof::tools::serve {
+
+namespace decode = reference::decode;
+using Clock = std::chrono::steady_clock;
+
+namespace {
+
+double ms_between(Clock::time_point from, Clock::time_point to) {
+  return std::chrono::duration<double, std::milli>(to - from).count();
+}
+
+/// Verifications with a draft: launches out of the phase in which a draft waits.
+std::int64_t drafts_of(const decode::HostRequest& host) {
+  const auto found = host.transitions.find({decode::Phase::kVerifying, decode::Phase::kDrafting});
+  return found == host.transitions.end() ? 0 : found->second;
+}
+
+}  // namespace
+
+/// Written by the loop's thread under its mutex.
+struct EngineHost::Job {
+  explicit Job(Order from) : order(std::move(from)), stops(order.stop_texts) {}
+
+  const Order order;
+  const TextStops stops;
+  const Clock::time_point arrival = Clock::now();
+
+  mutable std::mutex mutex;
+  mutable std::condition_variable changed;
+  Completion completion;
+  std::size_t shown = 0;  ///< tokens that no text stop can take back
+  std::string failure;    ///< empty: none
+  bool is_over = false;   ///< done or failed
+
+  // The loop's thread only.
+  Clock::time_point start;
+  Clock::time_point first_token;
+  std::size_t taken = 0;  ///< tokens of the engine's output that were looked at
+
+  /// Takes what the engine has emitted since. True when the order is done.
+  bool take(const decode::HostRequest& host, const reference::model::Spelling& spelling);
+  void fail(const std::string& message);
+
+ private:
+  bool add(const OutputToken& token, const std::string& text);
+  bool is_stop_token(const decode::HostRequest& host, std::size_t index) const;
+  void finish(const decode::HostRequest& host, FinishReason reason);
+};
+
+bool EngineHost::Job::is_stop_token(const decode::HostRequest& host, std::size_t index) const {
+  return (host.finish == FinishReason::kStop || host.finish == FinishReason::kEos) &&
+         index + 1 == host.output.size();
+}
+
+bool EngineHost::Job::add(const OutputToken& token, const std::string& text) {
+  const std::size_t seen = completion.text.size();
+  completion.tokens.push_back(token);
+  completion.text_offsets.push_back(seen);
+  completion.text += text;
+  const auto needed = static_cast<std::size_t>(order.stop_text_min_tokens);
+  if (order.stop_texts.empty() || completion.tokens.size() <= needed) return false;
+  const auto found = stops.find(completion.text, seen);
+  if (!found) return false;
+  completion.stop_text = found->text;
+  if (order.keeps_stop) return true;
+  // A token goes when any of its text lies behind the beginning of the stop.
+  while (!completion.tokens.empty() && completion.text.size() > found->begin) {
+    completion.text.resize(completion.text_offsets.back());
+    completion.text_offsets.pop_back();
+    completion.tokens.pop_back();
+  }
+  return true;
+}
+
+void EngineHost::Job::finish(const decode::HostRequest& host, FinishReason reason) {
+  completion.finish = reason;
+  completion.metrics = host.metrics;
+  completion.drafts = drafts_of(host);
+  completion.preemptions = host.epoch;
+  const Clock::time_point now = Clock::now();
+  if (taken == 0) first_token = now;
+  completion.timings = {ms_between(arrival, start), ms_between(start, first_token),
+                        ms_between(first_token, now)};
+  shown = completion.tokens.size();
+  is_over = true;
+}
+
+bool EngineHost::Job::take(const decode::HostRequest& host,
+                           const reference::model::Spelling& spelling) {
+  const bool is_finished = host.finish != FinishReason::kNone;
+  if (taken == host.output.size() && !is_finished) return false;
+  const std::lock_guard lock(mutex);
+  if (taken == 0) first_token = Clock::now();
+  for (; taken < host.output.size(); ++taken) {
+    const OutputToken& token = host.output[taken];
+    const bool is_silent = is_stop_token(host, taken) && !order.keeps_stop;
+    if (is_stop_token(host, taken)) completion.stop_token = token.token;
+    // Ids come from an engine that may be faulty on purpose.
+    const bool is_known =
+        token.token >= 0 && static_cast<std::size_t>(token.token) < spelling.vocab_size();
+    if (!add(token, is_silent || !is_known ? "" : spelling.text(token.token))) continue;
+    completion.stop_token.reset();
+    ++taken;
+    finish(host, FinishReason::kStop);
+    changed.notify_all();
+    return true;
+  }
+  if (is_finished) {
+    finish(host, host.finish);
+  } else {
+    const std::size_t safe = completion.text.size() - stops.held_back(completion.text);
+    while (shown < completion.tokens.size()) {
+      const bool is_last = shown + 1 == completion.tokens.size();
+      if ((is_last ? completion.text.size() : completion.text_offsets[shown + 1]) > safe) break;
+      ++shown;
+    }
+  }
+  changed.notify_all();
+  return is_over;
+}
+
+void EngineHost::Job::fail(const std::string& message) {
+  const std::lock_guard lock(mutex);
+  failure = message;
+  is_over = true;
+  changed.notify_all();
+}
+
+class EngineHost::Loop {
+ public:
+  explicit Loop(const HostOptions& options) : options_(options) {
+    renew();
+    thread_ = std::thread([this] { run(); });
+  }
+
+  void submit(const std::vector<std::shared_ptr<Job>>& jobs) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (is_stopping_) throw Busy("the server stops; try another one");
+      if (unfinished_ + static_cast<int>(jobs.size()) > options_.unfinished_max)
+        throw Busy(std::to_string(unfinished_) + " requests wait or run; try again later");
+      unfinished_ += static_cast<int>(jobs.size());
+      arrivals_.insert(arrivals_.end(), jobs.begin(), jobs.end());
+    }
+    work_.notify_one();
+  }
+
+  void cancel(const std::shared_ptr<Job>& job) {
+    {
+      const std::lock_guard lock(mutex_);
+      departures_.push_back(job);
+    }
+    work_.notify_one();
+  }
+
+  void stop(std::chrono::milliseconds grace) {
+    {
+      const std::lock_guard lock(mutex_);
+      is_stopping_ = true;
+      deadline_ = std::min(deadline_, Clock::now() + grace);
+    }
+    work_.notify_one();
+    const std::lock_guard lock(joining_);
+    if (thread_.joinable()) thread_.join();
+  }
+
+  Totals totals() const {
+    const std::lock_guard lock(mutex_);
+    Totals copy = totals_;
+    copy.unfinished = unfinished_;
+    return copy;
+  }
+
+  PagesInUse pages() const {
+    const std::lock_guard lock(mutex_);
+    return pages_;
+  }
+
+ private:
+  void renew() { engine_.emplace(options_.config, options_.steps, options_.make_cache); }
+
+  void run() {
+    while (true) {
+      std::vector<std::shared_ptr<Job>> arrivals, departures;
+      bool is_over = false;
+      {
+        std::unique_lock lock(mutex_);
+        work_.wait(lock, [&] {
+          return !arrivals_.empty() || !departures_.empty() || !live_.empty() || is_stopping_;
+        });
+        arrivals.swap(arrivals_);
+        departures.swap(departures_);
+        is_over = is_stopping_ && ((live_.empty() && arrivals.empty()) || Clock::now() > deadline_);
+      }
+      try {
+        for (const auto& job : arrivals) admit(job);
+        for (const auto& job : departures) depart(job);
+        if (is_over) break;
+        if (!live_.empty()) advance();
+      } catch (const std::exception& error) {
+        break_down(std::string("the engine broke: ") + error.what());
+      }
+    }
+    while (!live_.empty()) depart(live_.begin()->second);
+    note_pages();
+  }
+
+  void admit(const std::shared_ptr<Job>& job) {
+    job->start = Clock::now();
+    try {
+      live_[engine_->submit(job->order.spec)] = job;
+    } catch (const std::exception& error) {
+      job->fail(error.what());
+      const std::lock_guard lock(mutex_);
+      unfinished_ -= 1;
+      return;
+    }
+    if (job->order.prompt_logprob_count >= 0) {
+      auto logprobs = prompt_logprobs(*options_.config.target, job->order);
+      const std::lock_guard lock(job->mutex);
+      job->completion.prompt_logprobs = std::move(logprobs);
+    }
+  }
+
+  void depart(const std::shared_ptr<Job>& job) {
+    const auto found = std::find_if(live_.begin(), live_.end(),
+                                    [&](const auto& entry) { return entry.second == job; });
+    if (found == live_.end()) return;
+    engine_->cancel(found->first);
+    job->take(engine_->request(found->first), options_.spelling);
+    leave(found->first);
+    note_pages();
+  }
+
+  void advance() {
+    const bool has_moved = engine_->step();
+    std::vector<decode::RequestId> over;
+    for (const auto& [id, job] : live_)
+      if (job->take(engine_->request(id), options_.spelling)) over.push_back(id);
+    for (const decode::RequestId id : over) {
+      engine_->cancel(id);  // one that a text stopped runs on otherwise
+      leave(id);
+    }
+    if (!over.empty()) note_pages();
+    if (!has_moved && over.empty() && !live_.empty()) break_down("the engine makes no progress");
+  }
+
+  /// Counts a request that is over, and lets the engine forget it.
+  void leave(decode::RequestId id) {
+    const Completion& done = live_.at(id)->completion;
+    {
+      const std::lock_guard lock(mutex_);
+      totals_.prompt_tokens += static_cast<std::int64_t>(done.prompt.size());
+      totals_.completion_tokens += static_cast<std::int64_t>(done.tokens.size());
+      totals_.verifications += done.metrics.verifications;
+      totals_.drafts += done.drafts;
+      totals_.drafted += done.metrics.drafted;
+      totals_.accepted += done.metrics.accepted + done.metrics.cut_accepted;
+      const auto& histogram = done.metrics.accepted_histogram;
+      if (totals_.accepted_histogram.size() < histogram.size())
+        totals_.accepted_histogram.resize(histogram.size());
+      for (std::size_t i = 0; i < histogram.size(); ++i)
+        totals_.accepted_histogram[i] += histogram[i];
+      totals_.finished[done.finish] += 1;
+      unfinished_ -= 1;
+    }
+    live_.erase(id);
+    engine_->forget(id);
+  }
+
+  void break_down(const std::string& message) {
+    const int lost = static_cast<int>(live_.size());
+    for (const auto& [id, job] : live_) job->fail(message);
+    live_.clear();
+    renew();
+    const std::lock_guard lock(mutex_);
+    unfinished_ -= lost;
+  }
+
+  void note_pages() {
+    const auto counts = engine_->state().target_cache->counts();
+    const std::lock_guard lock(mutex_);
+    pages_ = {counts.live, counts.total};
+  }
+
+  const HostOptions& options_;
+  mutable std::mutex mutex_;
+  std::mutex joining_;
+  std::condition_variable work_;
+  std::vector<std::shared_ptr<Job>> arrivals_;
+  std::vector<std::shared_ptr<Job>> departures_;
+  Totals totals_;
+  PagesInUse pages_;
+  int unfinished_ = 0;
+  bool is_stopping_ = false;
+  Clock::time_point deadline_ = Clock::time_point::max();
+  std::optional<decode::Engine> engine_;
+  std::map<decode::RequestId, std::shared_ptr<Job>> live_;
+  std::thread thread_;
+};
+
+EngineHost::Ticket::Ticket(std::shared_ptr<Job> job, std::shared_ptr<Loop> loop)
+    : job_(std::move(job)), loop_(std::move(loop)) {}
+
+EngineHost::Ticket::~Ticket() {
+  if (!job_) return;
+  bool is_over = false;
+  {
+    const std::lock_guard lock(job_->mutex);
+    is_over = job_->is_over;
+  }
+  if (!is_over) loop_->cancel(job_);
+}
+
+bool EngineHost::Ticket::wait(std::chrono::milliseconds time_max) const {
+  return wait_for_more(std::numeric_limits<std::size_t>::max(), time_max);
+}
+
+bool EngineHost::Ticket::wait_for_more(std::size_t token_count,
+                                       std::chrono::milliseconds time_max) const {
+  std::unique_lock lock(job_->mutex);
+  const bool has_more = job_->changed.wait_for(
+      lock, time_max, [&] { return job_->is_over || job_->shown > token_count; });
+  if (!job_->failure.empty()) throw EngineFailure(job_->failure);
+  return has_more;
+}
+
+Completion EngineHost::Ticket::so_far() const {
+  const std::lock_guard lock(job_->mutex);
+  Completion copy = job_->completion;
+  if (!job_->is_over && job_->shown < copy.tokens.size()) {
+    copy.text.resize(copy.text_offsets[job_->shown]);
+    copy.tokens.resize(job_->shown);
+    copy.text_offsets.resize(job_->shown);
+  }
+  return copy;
+}
+
+EngineHost::EngineHost(HostOptions options) : options_(std::move(options)) {
+  options_.config.queue_max = options_.unfinished_max;
+  decode::validate(options_.config);
+  DRAFTPROOF_CHECK(options_.spelling.vocab_size() ==
+                   static_cast<std::size_t>(options_.config.target->vocab_size()));
+  loop_ = std::make_shared<Loop>(options_);
+}
+
+EngineHost::~EngineHost() { stop(std::chrono::milliseconds(0)); }
+
+std::vector<EngineHost::Ticket> EngineHost::submit(std::vector<Order> orders) {
+  std::vector<std::shared_ptr<Job>> jobs;
+  for (Order& order : orders) {
+    decode::validate(order.spec, options_.config);
+    jobs.push_back(std::make_shared<Job>(std::move(order)));
+    jobs.back()->completion.prompt = jobs.back()->order.spec.prompt;
+  }
+  loop_->submit(jobs);
+  std::vector<Ticket> tickets;
+  for (auto& job : jobs) tickets.emplace_back(std::move(job), loop_);
+  return tickets;
+}
+
+Totals EngineHost::totals() const { return loop_->totals(); }
+PagesInUse EngineHost::pages_in_use() const { return loop_->pages(); }
+void EngineHost::stop(std::chrono::milliseconds grace) { loop_->stop(grace); }
+
+std::vector<std::int64_t> Totals::accepted_by_position() const {
+  std::vector<std::int64_t> counts;
+  for (std::size_t i = 1; i < accepted_histogram.size(); ++i)
+    counts.push_back(std::accumulate(accepted_histogram.begin() + static_cast<std::ptrdiff_t>(i),
+                                     accepted_histogram.end(), std::int64_t{0}));
+  return counts;
+}
+
+}  // namespace draftproof::tools::serve
