@@ -51,10 +51,13 @@ struct HostRequest {
   /// The target's KV length as if every draft in flight were accepted: a launch adds what it feeds,
   /// its commit takes off what was rejected. Nothing in flight: the KV length.
   int computed = 0;
-  int epoch = 0;         ///< preemptions so far; a frame launched in another one is stale
-  int in_flight = 0;     ///< frames launched and not committed
-  int placeholders = 0;  ///< tokens that frames in flight may still emit, at most
-  int draft_count = 0;   ///< of the draft that waits
+  /// Verifications before the last preemption, discarded ones too: where it goes on counting.
+  std::uint32_t iterations = 0;
+  std::uint64_t spec_hash = 0;  ///< of what in `spec` may influence a step
+  int epoch = 0;                ///< preemptions so far; a frame launched in another one is stale
+  int in_flight = 0;            ///< frames launched and not committed
+  int placeholders = 0;         ///< tokens that frames in flight may still emit, at most
+  int draft_count = 0;          ///< of the draft that waits
   draft::GateReason gate = draft::GateReason::kNone;
   std::vector<draft::GateSwitch> switches;  ///< when the gate changed its mind, and why
   std::vector<int> accepted_counts;         ///< of verifications with a draft, newest last
@@ -109,6 +112,9 @@ struct Frame {
   int padded_row_count = 0;   ///< rows of the graph that ran
   BudgetUse use;
 };
+
+/// Of everything in a request that may influence a step.
+std::uint64_t hash_of(const RequestSpec& spec);
 
 struct EngineState {
   EngineState() = default;
