@@ -14,7 +14,9 @@ namespace draftproof::properties::state {
 /// One verification, as decided by the twin, until its frame is committed.
 struct Judged {
   std::int64_t frame = 0;
+  reference::decode::RequestId request = 0;
   int epoch = 0;
+  std::uint32_t iteration = 0;
   std::uint32_t position = 0;
   int drafted_count = 0;
   int accepted_count = 0;

@@ -108,10 +108,12 @@ void Twin::follow(const EngineState& state) {
   for (const Handed& handed : handed_)
     if (!found_) judge(handed);
   handed_.clear();
+  // A call of the engine that does both preempts first, and commits then.
+  for (const auto& [id, host] : state.host)
+    if (host.epoch != tracks_.at(id).epoch) begin_epoch(tracks_.at(id), host.epoch);
   settle_commits(state);
   for (const auto& [id, host] : state.host) {
     Track& track = tracks_.at(id);
-    if (host.epoch != track.epoch) begin_epoch(track, host.epoch);
     if (host.finish == decode::FinishReason::kCancelled &&
         track.finish == decode::FinishReason::kNone)
       track.finish = decode::FinishReason::kCancelled;
@@ -136,6 +138,13 @@ void Twin::adopt(const EngineState& state) {
 
 void Twin::begin_epoch(Track& track, int epoch) {
   track.epoch = epoch;
+  // What was in flight is thrown away whatever it decided, so its coins and its iteration are free.
+  for (const Judged& judged : track.in_flight) {
+    ledger_.settle(static_cast<std::uint64_t>(judged.frame), judged.request,
+                   decode::Fate::kDiscardedBlindly);
+    track.iterations.erase(judged.iteration);
+  }
+  track.in_flight.clear();
   track.tokens.clear();
   track.history = reference::kv::kEmptyHistory;
   track.pending_count = 0;
@@ -174,7 +183,7 @@ void Twin::settle_commits(const EngineState& state) {
 
 void Twin::commit(RequestId id, Track& track, const Judged& judged) {
   const auto step = static_cast<std::uint64_t>(judged.frame);
-  if (judged.epoch != track.epoch || track.finish != decode::FinishReason::kNone) {
+  if (track.finish != decode::FinishReason::kNone) {
     ledger_.settle(step, id, decode::Fate::kDiscardedBlindly);
     return;
   }
@@ -210,18 +219,31 @@ void Twin::commit(RequestId id, Track& track, const Judged& judged) {
 void Twin::remember(const EngineState& state) {
   probes_.clear();
   for (auto& [id, track] : tracks_) {
-    const auto found = state.device.find(id);
+    const DeviceRequest* const held = held_by(state, id);
     track.draft_length_due = -1;
-    if (found == state.device.end()) {
+    if (held == nullptr) {
       track.draft_length = -1;
       track.waiting = {};
       continue;
     }
-    const DeviceRequest& device = found->second;
-    track.waiting = device.waiting;
-    if (device.draft != decode::kNoSequence && state.draft_cache)
-      track.draft_length = state.draft_cache->sequence(device.draft).length;
+    track.waiting = held->waiting;
+    if (held->draft != decode::kNoSequence && state.draft_cache)
+      track.draft_length = state.draft_cache->sequence(held->draft).length;
   }
+}
+
+std::vector<std::pair<Twin::RequestId, const Twin::DeviceRequest*>> Twin::held_by(
+    const EngineState& state) {
+  std::vector<std::pair<RequestId, const DeviceRequest*>> held;
+  for (const auto& [id, device] : state.device) held.emplace_back(id, &device);
+  for (const auto& [id, device] : state.parked) held.emplace_back(id, &device);
+  return held;
+}
+
+const Twin::DeviceRequest* Twin::held_by(const EngineState& state, RequestId id) {
+  if (const auto found = state.device.find(id); found != state.device.end()) return &found->second;
+  const auto found = state.parked.find(id);
+  return found == state.parked.end() ? nullptr : &found->second;
 }
 
 int Twin::target_length_due(const Track& track) const {

@@ -41,7 +41,8 @@ bool is_allowed(Phase from, Phase to) {
   if (to == Phase::kWaiting) return from != Phase::kWaiting;
   switch (from) {
     case Phase::kWaiting:
-      return to == Phase::kPrefilling;
+      // What comes back with its cells, or finds all of them, has nothing to prefill.
+      return to == Phase::kPrefilling || to == Phase::kDrafting;
     case Phase::kPrefilling:
     case Phase::kFallingBack:
       return to == Phase::kDrafting;
@@ -168,7 +169,7 @@ Twin::Finding Twin::lengths(const EngineState& state) const {
   for (const decode::Frame& frame : state.in_flight)
     for (const decode::Entry& entry : frame.entries) {
       const auto host = state.host.find(entry.id);
-      if (host != state.host.end() && host->second.is_running() &&
+      if (host != state.host.end() && held_by(state, entry.id) != nullptr &&
           host->second.epoch == entry.epoch)
         ++frames[entry.id];
     }
@@ -179,8 +180,9 @@ Twin::Finding Twin::lengths(const EngineState& state) const {
       return differs(StateCheck::kLengths, id, what + " " + std::to_string(expected),
                      std::to_string(observed));
     };
+    const DeviceRequest* const held = held_by(state, id);
     int may_emit = 0, may_reject = 0;
-    if (host.is_running())
+    if (held != nullptr)
       for (const Judged& judged : track.in_flight)
         if (judged.epoch == track.epoch) {
           may_emit += 1 + judged.drafted_count;
@@ -189,13 +191,10 @@ Twin::Finding Twin::lengths(const EngineState& state) const {
     if (Finding finding = wrong("frames in flight", frames[id], host.in_flight)) return finding;
     if (Finding finding = wrong("placeholders", may_emit, host.placeholders)) return finding;
     if (host.phase == Phase::kFinished) continue;
-    const auto device = state.device.find(id);
-    const int length = device == state.device.end()
-                           ? 0
-                           : state.target_cache->sequence(device->second.target).length;
+    const int length = held == nullptr ? 0 : state.target_cache->sequence(held->target).length;
     if (Finding finding = wrong("KV length on the host", length + may_reject, host.computed))
       return finding;
-    if (host.is_running() && track.was_judged)
+    if (held != nullptr && track.was_judged)
       if (Finding finding =
               wrong("KV length of " + std::to_string(track.tokens.size()) + " tokens",
                     static_cast<int>(track.tokens.size()) - track.pending_count, length))
@@ -215,7 +214,7 @@ Twin::Finding Twin::phases(const EngineState& state) const {
   if (queue != due)
     return differs(StateCheck::kPhases, 0, std::to_string(due.size()) + " requests in the queue",
                    std::to_string(queue.size()) + ", or others");
-  for (const auto& [id, device] : state.device)
+  for (const auto& [id, held] : held_by(state))
     if (!state.host.contains(id))
       return differs(StateCheck::kPhases, id, "nothing on the device",
                      "a request unknown to hosts");
@@ -235,12 +234,17 @@ Twin::Finding Twin::phase_of(RequestId id, const HostRequest& host,
   if ((host.phase == Phase::kFinished) != (host.finish != decode::FinishReason::kNone))
     return wrong("a reason exactly where a request has finished",
                  name + ", reason " + std::string(decode::to_string(host.finish)));
-  if (host.is_running() && (host.phase == Phase::kPrefilling) == track.was_judged)
-    return wrong(track.was_judged ? "decoding" : "prefilling", name);
-  const auto device = state.device.find(id);
-  const auto waiting = device == state.device.end()
-                           ? 0
-                           : static_cast<int>(device->second.waiting.proposal.tokens.size());
+  if (state.parked.contains(id) && (host.phase != Phase::kWaiting || !serial_.config().offloads))
+    return wrong("cells offloaded for waiting requests, by an engine that offloads", name);
+  const DeviceRequest* const held = held_by(state, id);
+  // A request that resumes decodes as soon as all but its pending token has been fed.
+  const bool is_decoding =
+      track.was_judged || (host.is_running() && !track.output.empty() &&
+                           state.target_cache->sequence(held->target).length + 1 ==
+                               static_cast<int>(track.tokens.size()));
+  if (host.is_running() && (host.phase == Phase::kPrefilling) == is_decoding)
+    return wrong(is_decoding ? "decoding" : "prefilling", name);
+  const auto waiting = held == nullptr ? 0 : static_cast<int>(held->waiting.proposal.tokens.size());
   if (host.draft_count != waiting)
     return wrong("a draft of " + std::to_string(waiting) + " that waits",
                  std::to_string(host.draft_count) + " on the host");
@@ -264,7 +268,8 @@ Twin::Finding Twin::phase_of(RequestId id, const HostRequest& host,
     if (surplus != 0)
       return wrong("as many steps into " + std::string(decode::to_string(phase)) + " as out of it",
                    std::to_string(surplus) + " more in, being " + name);
-  if (preemptions != host.epoch)
+  // Preemption by offload leaves an epoch as it is: nothing of it is stale.
+  if (!serial_.config().offloads && preemptions != host.epoch)
     return wrong(std::to_string(preemptions) + " preemptions", std::to_string(host.epoch));
   if (track.drafted_verifications > drafts)
     return wrong(std::to_string(track.drafted_verifications) + " drafts or more",

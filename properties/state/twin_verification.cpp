@@ -60,6 +60,8 @@ void Twin::judge(const Handed& handed) {
   Judged judged;
   judged.frame = record.frame;
   judged.epoch = record.epoch;
+  judged.request = record.id;
+  judged.iteration = record.judged.iteration;
   judged.position = static_cast<std::uint32_t>(track.tokens.size());
   judged.drafted_count = static_cast<int>(record.draft.proposal.tokens.size());
   if (handed.is_whole) {

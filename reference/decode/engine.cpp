@@ -80,6 +80,12 @@ bool Engine::preempt(RequestId id) {
     state_.waiting.insert(state_.waiting.begin(), id);
     return true;
   }
+  // Nothing is decided by what is thrown away, so its iterations are counted once more: with them
+  // come the same coins, and a seed says the same whether it was preempted or not.
+  host.iterations = state_.device.at(id).iteration;
+  for (const Frame& frame : state_.in_flight)
+    for (const Entry& entry : frame.entries)
+      if (entry.id == id && entry.epoch == host.epoch && entry.is_judged) host.iterations -= 1;
   steps_->leave(state_, id, Leave::kPreempted);
   // What is in flight for it is dropped when it is committed; its tokens were seen by nobody.
   host.epoch += 1;

@@ -6,6 +6,8 @@
 //   submit ──► waiting ──► prefilling ──► drafting ──► verifying ──► drafting ...  ──► finished
 //                 ▲                          └──► falling back ──► drafting
 //                 └── preempted from any of them; finished from any by cancel
+// A request that resumes feeds its tokens again, all but the pending one, and is then drafted for
+// as it would have been: a seed says the same whether it was preempted or not.
 #pragma once
 
 #include <functional>

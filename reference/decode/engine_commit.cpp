@@ -22,7 +22,6 @@ void Engine::commit_entry(const Frame& frame, std::size_t number) {
   host->computed = steps_->length_behind_commit(*host, entry);
   host->placeholders = steps_->placeholders_behind_commit(*host, entry);
   if (!entry.is_judged) return;
-  host->iterations += 1;
 
   const Cut cut = steps_->cut(*host, entry);
   steps_->count(host->metrics, entry, cut);

@@ -9,6 +9,12 @@
 namespace draftproof::reference::decode {
 namespace {
 
+/// What a prefill feeds: a prompt, whose last row is judged; of a request that resumes all but its
+/// pending token, which is fed with a draft as it would have been.
+int prefill_length(const HostRequest& host) {
+  return host.token_count() - (host.output.empty() ? 0 : 1);
+}
+
 std::vector<int> chain_parents(std::size_t count) {
   std::vector<int> parents(count);
   for (std::size_t i = 0; i < count; ++i) parents[i] = static_cast<int>(i) - 1;
@@ -51,6 +57,7 @@ void Engine::open_on_device(HostRequest& host) {
   if (state_.draft_cache) device.draft = state_.draft_cache->open();
   device.prompt_count = static_cast<int>(host.spec.prompt.size());
   device.tokens = host.spec.prompt;
+  device.iteration = host.iterations;
   if (config_->drafts) device.memory = config_->drafts->initial_memory();
   if (host.spec.grammar) {
     device.is_grammar_on = !host.spec.grammar_behind;
@@ -62,7 +69,7 @@ void Engine::open_on_device(HostRequest& host) {
   steps_->attach(state_, device);
   host.computed = state_.target_cache->sequence(device.target).length;
   state_.device.emplace(host.id, std::move(device));
-  enter(host, Phase::kPrefilling);
+  enter(host, host.computed < prefill_length(host) ? Phase::kPrefilling : Phase::kDrafting);
 }
 
 bool Engine::make_room(RequestId id, int slots) {
@@ -77,14 +84,15 @@ bool Engine::make_room(RequestId id, int slots) {
 std::optional<Entry> Engine::prefill_of(HostRequest& host, Frame& frame) {
   const DeviceRequest& device = state_.device.at(host.id);
   const int room =
-      std::min(config_->chunk_tokens, config_->budget.verify_rows - frame.use.verify_rows);
+      std::min({config_->chunk_tokens, config_->budget.verify_rows - frame.use.verify_rows,
+                prefill_length(host) - host.computed});
   if (room <= 0) return std::nullopt;
   Entry entry;
   entry.is_prefill = true;
   entry.length = host.computed;
   entry.tokens = steps_->chunk(device, host.computed, room);
   const auto fed = static_cast<int>(entry.tokens.size());
-  entry.is_judged = host.computed + fed == static_cast<int>(device.tokens.size());
+  entry.is_judged = host.output.empty() && host.computed + fed == prefill_length(host);
   if (entry.is_judged) entry.draft = steps_->first_draft(state_, device);
   for (const Token token : entry.draft.proposal.tokens) entry.tokens.push_back(token);
   entry.row_count = entry.is_judged ? 1 + static_cast<int>(entry.draft.proposal.tokens.size()) : 0;
@@ -180,7 +188,7 @@ void Engine::add(Frame& frame, Entry entry) {
   host.computed += static_cast<int>(entry.tokens.size());
   host.placeholders += entry.row_count;
   host.draft_count = 0;
-  if (entry.is_judged) enter(host, Phase::kDrafting);
+  if (entry.is_judged || host.computed == prefill_length(host)) enter(host, Phase::kDrafting);
   frame.entries.push_back(std::move(entry));
 }
 
