@@ -52,14 +52,15 @@ struct EngineHost::Job {
   Clock::time_point first_token;
   std::size_t taken = 0;  ///< tokens of the engine's output that were looked at
 
-  /// Takes what the engine has emitted since. True when the order is done.
+  /// Takes what the engine has emitted since. True when there is nothing more to take.
   bool take(const decode::HostRequest& host, const reference::model::Spelling& spelling);
+  /// Tells whoever waits; from here on nothing changes.
+  void finish(const decode::HostRequest& host);
   void fail(const std::string& message);
 
  private:
   bool add(const OutputToken& token, const std::string& text);
   bool is_stop_token(const decode::HostRequest& host, std::size_t index) const;
-  void finish(const decode::HostRequest& host, FinishReason reason);
 };
 
 bool EngineHost::Job::is_stop_token(const decode::HostRequest& host, std::size_t index) const {
@@ -87,8 +88,9 @@ bool EngineHost::Job::add(const OutputToken& token, const std::string& text) {
   return true;
 }
 
-void EngineHost::Job::finish(const decode::HostRequest& host, FinishReason reason) {
-  completion.finish = reason;
+void EngineHost::Job::finish(const decode::HostRequest& host) {
+  const std::lock_guard lock(mutex);
+  completion.finish = completion.stop_text ? FinishReason::kStop : host.finish;
   completion.metrics = host.metrics;
   completion.drafts = drafts_of(host);
   completion.preemptions = host.epoch;
@@ -98,6 +100,7 @@ void EngineHost::Job::finish(const decode::HostRequest& host, FinishReason reaso
                         ms_between(first_token, now)};
   shown = completion.tokens.size();
   is_over = true;
+  changed.notify_all();
 }
 
 bool EngineHost::Job::take(const decode::HostRequest& host,
@@ -116,22 +119,17 @@ bool EngineHost::Job::take(const decode::HostRequest& host,
     if (!add(token, is_silent || !is_known ? "" : spelling.text(token.token))) continue;
     completion.stop_token.reset();
     ++taken;
-    finish(host, FinishReason::kStop);
-    changed.notify_all();
     return true;
   }
-  if (is_finished) {
-    finish(host, host.finish);
-  } else {
-    const std::size_t safe = completion.text.size() - stops.held_back(completion.text);
-    while (shown < completion.tokens.size()) {
-      const bool is_last = shown + 1 == completion.tokens.size();
-      if ((is_last ? completion.text.size() : completion.text_offsets[shown + 1]) > safe) break;
-      ++shown;
-    }
+  if (is_finished) return true;
+  const std::size_t safe = completion.text.size() - stops.held_back(completion.text);
+  while (shown < completion.tokens.size()) {
+    const bool is_last = shown + 1 == completion.tokens.size();
+    if ((is_last ? completion.text.size() : completion.text_offsets[shown + 1]) > safe) break;
+    ++shown;
   }
   changed.notify_all();
-  return is_over;
+  return false;
 }
 
 void EngineHost::Job::fail(const std::string& message) {
@@ -210,14 +208,16 @@ class EngineHost::Loop {
       try {
         for (const auto& job : arrivals) admit(job);
         for (const auto& job : departures) depart(job);
-        if (is_over) break;
-        if (!live_.empty()) advance();
+        if (is_over) {
+          while (!live_.empty()) depart(live_.begin()->second);
+        } else if (!live_.empty()) {
+          advance();
+        }
       } catch (const std::exception& error) {
         break_down(std::string("the engine broke: ") + error.what());
       }
+      if (is_over) return;
     }
-    while (!live_.empty()) depart(live_.begin()->second);
-    note_pages();
   }
 
   void admit(const std::shared_ptr<Job>& job) {
@@ -244,7 +244,6 @@ class EngineHost::Loop {
     engine_->cancel(found->first);
     job->take(engine_->request(found->first), options_.spelling);
     leave(found->first);
-    note_pages();
   }
 
   void advance() {
@@ -252,50 +251,58 @@ class EngineHost::Loop {
     std::vector<decode::RequestId> over;
     for (const auto& [id, job] : live_)
       if (job->take(engine_->request(id), options_.spelling)) over.push_back(id);
-    for (const decode::RequestId id : over) {
-      engine_->cancel(id);  // one that a text stopped runs on otherwise
-      leave(id);
-    }
-    if (!over.empty()) note_pages();
+    for (const decode::RequestId id : over) leave(id);
     if (!has_moved && over.empty() && !live_.empty()) break_down("the engine makes no progress");
   }
 
-  /// Counts a request that is over, and lets the engine forget it.
+  /// Counts a request that is over, and only then tells its client, who may look at the counters.
   void leave(decode::RequestId id) {
-    const Completion& done = live_.at(id)->completion;
+    engine_->cancel(id);  // one that a text stopped runs on otherwise
+    const std::shared_ptr<Job> job = live_.at(id);
+    const decode::HostRequest& host = engine_->request(id);
     {
       const std::lock_guard lock(mutex_);
-      totals_.prompt_tokens += static_cast<std::int64_t>(done.prompt.size());
-      totals_.completion_tokens += static_cast<std::int64_t>(done.tokens.size());
-      totals_.verifications += done.metrics.verifications;
-      totals_.drafts += done.drafts;
-      totals_.drafted += done.metrics.drafted;
-      totals_.accepted += done.metrics.accepted + done.metrics.cut_accepted;
-      const auto& histogram = done.metrics.accepted_histogram;
-      if (totals_.accepted_histogram.size() < histogram.size())
-        totals_.accepted_histogram.resize(histogram.size());
-      for (std::size_t i = 0; i < histogram.size(); ++i)
-        totals_.accepted_histogram[i] += histogram[i];
-      totals_.finished[done.finish] += 1;
-      unfinished_ -= 1;
+      count(host, job->completion);
+      note_pages();
     }
+    job->finish(host);
     live_.erase(id);
     engine_->forget(id);
   }
 
-  void break_down(const std::string& message) {
-    const int lost = static_cast<int>(live_.size());
-    for (const auto& [id, job] : live_) job->fail(message);
-    live_.clear();
-    renew();
-    const std::lock_guard lock(mutex_);
-    unfinished_ -= lost;
+  // Under the mutex.
+  void count(const decode::HostRequest& host, const Completion& done) {
+    const auto& metrics = host.metrics;
+    totals_.prompt_tokens += static_cast<std::int64_t>(done.prompt.size());
+    totals_.completion_tokens += static_cast<std::int64_t>(done.tokens.size());
+    totals_.verifications += metrics.verifications;
+    totals_.drafts += drafts_of(host);
+    totals_.drafted += metrics.drafted;
+    totals_.accepted += metrics.accepted + metrics.cut_accepted;
+    const auto& histogram = metrics.accepted_histogram;
+    if (totals_.accepted_histogram.size() < histogram.size())
+      totals_.accepted_histogram.resize(histogram.size());
+    for (std::size_t i = 0; i < histogram.size(); ++i)
+      totals_.accepted_histogram[i] += histogram[i];
+    totals_.finished[done.stop_text ? FinishReason::kStop : host.finish] += 1;
+    unfinished_ -= 1;
   }
 
+  // Under the mutex.
   void note_pages() {
     const auto counts = engine_->state().target_cache->counts();
-    const std::lock_guard lock(mutex_);
     pages_ = {counts.live, counts.total};
+  }
+
+  void break_down(const std::string& message) {
+    renew();
+    {
+      const std::lock_guard lock(mutex_);
+      unfinished_ -= static_cast<int>(live_.size());
+      note_pages();
+    }
+    for (const auto& [id, job] : live_) job->fail(message);
+    live_.clear();
   }
 
   const HostOptions& options_;

@@ -57,6 +57,9 @@ std::int64_t integer_of(const Json& value, const std::string& place, std::int64_
 
 Json parse_body(std::string_view body) {
   check_nesting(body);
+  // The parser takes a zero byte for the end.
+  if (const auto zero = body.find('\0'); zero != std::string_view::npos)
+    refuse("body", fmt::format("is no JSON: byte {} is zero", zero));
   try {
     return Json::parse(body);
   } catch (const Json::exception& error) {

@@ -1,0 +1,143 @@
+// `draftproof serve` as a user runs it: a line when it is ready, answers on the port that the line
+// names, and an end by signal.
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+#include <regex>
+
+#include "tests/end_to_end/command.h"
+
+namespace draftproof::tests {
+namespace {
+
+using testing::HasSubstr;
+using testing::MatchesRegex;
+
+/// A server in another process, up when this is made.
+class ServerProcess {
+ public:
+  explicit ServerProcess(std::vector<std::string> words) {
+    std::array<int, 2> pipe{};
+    EXPECT_EQ(::pipe(pipe.data()), 0);
+    child_ = ::fork();
+    if (child_ == 0) {
+      ::dup2(pipe[1], STDOUT_FILENO);
+      ::close(pipe[0]);
+      ::close(pipe[1]);
+      words.insert(words.begin(), {DRAFTPROOF_EXECUTABLE, "serve"});
+      std::vector<char*> arguments;
+      for (std::string& word : words) arguments.push_back(word.data());
+      arguments.push_back(nullptr);
+      ::execv(DRAFTPROOF_EXECUTABLE, arguments.data());
+      ::_exit(127);
+    }
+    ::close(pipe[1]);
+    for (char c = 0; ::read(pipe[0], &c, 1) == 1 && c != '\n';) line_ += c;
+    ::close(pipe[0]);
+  }
+  ServerProcess(const ServerProcess&) = delete;
+  ~ServerProcess() {
+    if (child_ > 0) stop(SIGKILL);
+  }
+
+  const std::string& line() const { return line_; }
+
+  int port() const {
+    std::smatch match;
+    return std::regex_search(line_, match, std::regex(R"(:(\d+) )")) ? std::stoi(match[1]) : 0;
+  }
+
+  /// The exit code, or -1.
+  int stop(int signal) {
+    ::kill(child_, signal);
+    int status = 0;
+    ::waitpid(child_, &status, 0);
+    child_ = 0;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+
+ private:
+  pid_t child_ = 0;
+  std::string line_;
+};
+
+/// The whole answer to one request.
+std::string answer(int port, const std::string& request) {
+  const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  std::string all;
+  if (::connect(socket, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0 &&
+      ::write(socket, request.data(), request.size()) > 0) {
+    std::array<char, 4096> bytes{};
+    for (ssize_t n = 0; (n = ::read(socket, bytes.data(), bytes.size())) > 0;)
+      all.append(bytes.data(), static_cast<std::size_t>(n));
+  }
+  ::close(socket);
+  return all;
+}
+
+std::string post(int port, const std::string& path, const std::string& body) {
+  return answer(port, "POST " + path +
+                          " HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: " +
+                          std::to_string(body.size()) + "\r\n\r\n" + body);
+}
+
+TEST(ServeCommand, SaysWhereItListensAnswersThereAndStopsByTerm) {
+  ServerProcess server({"--toy", "hashed", "--dialect", "vllm", "--speculation", "off"});
+  EXPECT_THAT(server.line(), MatchesRegex("listening on http://127\\.0\\.0\\.1:[0-9]+ dialect vllm "
+                                          "toy hashed speculation off"));
+  const std::string reply = post(server.port(), "/v1/completions",
+                                 R"({"prompt":[0],"max_tokens":3,"return_token_ids":true})");
+  EXPECT_THAT(reply, HasSubstr("200 OK"));
+  const auto body = nlohmann::json::parse(reply.substr(reply.find("\r\n\r\n") + 4));
+  EXPECT_EQ(body["choices"][0]["token_ids"].size(), 3u);
+  EXPECT_EQ(server.stop(SIGTERM), 0);
+}
+
+TEST(ServeCommand, EndsInterruptedByInt) {
+  ServerProcess server({});
+  EXPECT_THAT(server.line(), HasSubstr("dialect llama.cpp toy markov speculation on"));
+  EXPECT_EQ(server.stop(SIGINT), 130);
+}
+
+TEST(ServeCommand, CannotStartOnATakenPort) {
+  const ServerProcess server({});
+  const CommandResult second = draftproof({"serve", "--port", std::to_string(server.port())});
+  EXPECT_EQ(second.exit_code, 3);
+  EXPECT_EQ(second.out, "");
+  EXPECT_EQ(lines_in(second.err), 1u);
+  EXPECT_THAT(second.err, HasSubstr("--port 0"));
+}
+
+TEST(ServeCommand, RefusesWhatItDoesNotKnow) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> wrong = {
+      {{"--toy", "gpt"}, "--toy"},
+      {{"--dialect", "tgi"}, "--dialect"},
+      {{"--bug", "no_such_bug"}, "--bug"},
+      {{"--speculation", "maybe"}, "--speculation"},
+      {{"--port", "65536"}, "--port"},
+      {{"--seed", "-1"}, "--seed"},
+      {{"--rule", "magic"}, "magic"},
+      {{"--host", "no.such.host.invalid"}, "no.such.host.invalid"}};
+  for (const auto& [words, place] : wrong) {
+    std::vector<std::string> arguments = {"serve"};
+    arguments.insert(arguments.end(), words.begin(), words.end());
+    const CommandResult result = draftproof(arguments);
+    EXPECT_EQ(result.exit_code, 3) << place;
+    EXPECT_EQ(result.out, "") << place;
+    EXPECT_THAT(result.err, HasSubstr(place));
+  }
+}
+
+}  // namespace
+}  // namespace draftproof::tests
