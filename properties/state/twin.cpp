@@ -53,6 +53,7 @@ void Twin::verified(const decode::VerificationRecord& record) {
   handed.record.is_prefill = record.is_prefill;
   handed.record.judged.position = static_cast<std::uint32_t>(record.context.size());
   handed.record.draft.proposal.tokens = record.draft.proposal.tokens;
+  handed.record.draft.fed_nodes = record.draft.fed_nodes;
   handed.record.outcome = record.outcome;
   handed_.push_back(std::move(handed));
 }
