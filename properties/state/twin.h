@@ -165,6 +165,9 @@ class Twin {
   void recount(const reference::decode::VerificationRecord& record, const Track& track);
 
   const Track& track_of(RequestId id) const { return tracks_.at(id); }
+  /// What requests hold, on the device or, with their cells offloaded, beside it.
+  static std::vector<std::pair<RequestId, const DeviceRequest*>> held_by(const EngineState& state);
+  static const DeviceRequest* held_by(const EngineState& state, RequestId id);
 
   SerialDecoder serial_;
   std::shared_ptr<reference::Verifier> verifier_;

@@ -30,11 +30,11 @@ Twin::Finding Twin::pages(const EngineState& state, bool is_light) const {
 }
 
 Twin::Finding Twin::leaks(const EngineState& state) const {
-  // Sequences are held by requests on the device, one each, and by nobody else.
+  // Sequences are held by requests on the device or offloaded, one each, and by nobody else.
   std::vector<kv::SequenceId> target, draft;
-  for (const auto& [id, device] : state.device) {
-    target.push_back(device.target);
-    if (device.draft != decode::kNoSequence) draft.push_back(device.draft);
+  for (const auto& [id, held] : held_by(state)) {
+    target.push_back(held->target);
+    if (held->draft != decode::kNoSequence) draft.push_back(held->draft);
   }
   const auto of = [&](const kv::PagedCache* cache, std::vector<kv::SequenceId> held,
                       const std::string& name) -> Finding {
@@ -43,7 +43,7 @@ Twin::Finding Twin::leaks(const EngineState& state) const {
     const std::vector<kv::SequenceId> open = cache->open_sequences();
     if (open != held)
       return differs(StateCheck::kLeak, 0, name + " sequences " + words(held), words(open));
-    if (held.empty() && cache->counts().live != 0)
+    if (state.device.empty() && cache->counts().live != 0)
       return differs(StateCheck::kLeak, 0, "no live " + name + " page without a request",
                      std::to_string(cache->counts().live));
     return std::nullopt;
@@ -53,8 +53,7 @@ Twin::Finding Twin::leaks(const EngineState& state) const {
   if (state.recurrent.temporary_count() != 0)
     return differs(StateCheck::kLeak, 0, "no temporary recurrent state between calls",
                    std::to_string(state.recurrent.temporary_count()));
-  if (state.device.empty() &&
-      state.recurrent != kv::RecurrentSlots(serial_.config().recurrent_rollback))
+  if (target.empty() && state.recurrent != kv::RecurrentSlots(serial_.config().recurrent_rollback))
     return differs(StateCheck::kLeak, 0, "no recurrent slot without a request", "some");
   return std::nullopt;
 }
@@ -76,9 +75,9 @@ Twin::Finding Twin::cells_of(StateCheck check, RequestId id, const kv::PagedCach
 }
 
 Twin::Finding Twin::target_cells(const EngineState& state) const {
-  for (const auto& [id, device] : state.device) {
+  for (const auto& [id, held] : held_by(state)) {
     const Track& track = track_of(id);
-    const kv::Sequence& sequence = state.target_cache->sequence(device.target);
+    const kv::Sequence& sequence = state.target_cache->sequence(held->target);
     const auto wrong = [&](std::string expected, std::string observed) {
       return differs(StateCheck::kTargetCells, id, std::move(expected), std::move(observed));
     };
@@ -93,8 +92,9 @@ Twin::Finding Twin::target_cells(const EngineState& state) const {
     if (!track.was_judged && sequence.length >= static_cast<int>(track.tokens.size()))
       return wrong("less than " + std::to_string(track.tokens.size()) + " tokens fed",
                    std::to_string(sequence.length));
+    if (sequence.is_offloaded) continue;  // its cells are seen when they come back
     if (Finding finding =
-            cells_of(StateCheck::kTargetCells, id, *state.target_cache, device.target,
+            cells_of(StateCheck::kTargetCells, id, *state.target_cache, held->target,
                      std::span(track.tokens).first(static_cast<std::size_t>(sequence.length))))
       return finding;
   }
@@ -103,7 +103,8 @@ Twin::Finding Twin::target_cells(const EngineState& state) const {
 
 Twin::Finding Twin::draft_cells(const EngineState& state) const {
   if (!state.draft_cache) return std::nullopt;
-  for (const auto& [id, device] : state.device) {
+  for (const auto& [id, held] : held_by(state)) {
+    const DeviceRequest& device = *held;
     const Track& track = track_of(id);
     const kv::Sequence& sequence = state.draft_cache->sequence(device.draft);
     if (Finding finding = draft_length(id, track, device, sequence.length)) return finding;
@@ -114,6 +115,7 @@ Twin::Finding Twin::draft_cells(const EngineState& state) const {
                      is_waiting ? std::to_string(fed) + " slots for a waiting draft"
                                 : std::string("nothing reserved without a draft"),
                      std::to_string(sequence.reserved));
+    if (sequence.is_offloaded) continue;
     if (Finding finding =
             cells_of(StateCheck::kDraftCells, id, *state.draft_cache, device.draft,
                      std::span(track.tokens).first(static_cast<std::size_t>(sequence.length))))
@@ -166,19 +168,19 @@ Twin::Finding Twin::waiting_cells(RequestId id, const Track& track, const Device
 }
 
 Twin::Finding Twin::recurrent(const EngineState& state) const {
-  for (const auto& [id, device] : state.device) {
+  for (const auto& [id, held] : held_by(state)) {
     const Track& track = track_of(id);
-    const int length = state.target_cache->sequence(device.target).length;
+    const int length = state.target_cache->sequence(held->target).length;
     const kv::RecurrentState due =
         kv::state_of(std::span(track.tokens).first(static_cast<std::size_t>(length)));
     // A model without recurrence takes prefixes from pages, and its state means nothing.
     if (!serial_.config().target->is_recurrent()) return std::nullopt;
-    const kv::RecurrentState held = state.recurrent.committed(device.target);
-    if (held != due)
+    const kv::RecurrentState kept = state.recurrent.committed(held->target);
+    if (kept != due)
       return differs(
           StateCheck::kRecurrent, id,
           "the state behind " + std::to_string(length) + " tokens, " + std::to_string(due),
-          std::to_string(held));
+          std::to_string(kept));
   }
   return std::nullopt;
 }

@@ -38,7 +38,8 @@ std::string number(double value) {
 }  // namespace
 
 Twin::Finding Twin::proposals(const EngineState& state) const {
-  for (const auto& [id, device] : state.device) {
+  for (const auto& [id, held] : held_by(state)) {
+    const DeviceRequest& device = *held;
     const HostRequest& host = state.host.at(id);
     const bool is_waiting = !device.waiting.proposal.tokens.empty();
     const bool is_verifying = host.phase == decode::Phase::kVerifying;
@@ -58,7 +59,8 @@ Twin::Finding Twin::outputs(const EngineState& state) const {
       return differs(StateCheck::kOutput, id, words(tokens_of(track.output)),
                      words(tokens_of(host.output)));
   }
-  for (const auto& [id, device] : state.device) {
+  for (const auto& [id, held] : held_by(state)) {
+    const DeviceRequest& device = *held;
     const Track& track = track_of(id);
     const auto prompt_count = static_cast<int>(track.spec.prompt.size());
     if (device.prompt_count != prompt_count)
@@ -87,7 +89,8 @@ Twin::Finding Twin::finishes(const EngineState& state) const {
 }
 
 Twin::Finding Twin::processors(const EngineState& state) const {
-  for (const auto& [id, device] : state.device) {
+  for (const auto& [id, held] : held_by(state)) {
+    const DeviceRequest& device = *held;
     const std::vector<Token> due = track_of(id).emitted_tokens();
     if (device.processor != due)
       return differs(StateCheck::kProcessor, id, "penalties to have counted " + words(due),
@@ -97,7 +100,8 @@ Twin::Finding Twin::processors(const EngineState& state) const {
 }
 
 Twin::Finding Twin::grammars(const EngineState& state) const {
-  for (const auto& [id, device] : state.device) {
+  for (const auto& [id, held] : held_by(state)) {
+    const DeviceRequest& device = *held;
     const Track& track = track_of(id);
     if (!track.spec.grammar) continue;
     const std::vector<Token> emitted = track.emitted_tokens();
