@@ -53,8 +53,7 @@ class Explorer {
   };
 
   bool is_over(double seconds) {
-    const bool is_interrupted = limits_.is_interrupted != nullptr && *limits_.is_interrupted;
-    return is_interrupted || seconds > limits_.seconds_max;
+    return (limits_.is_interrupted && limits_.is_interrupted()) || seconds > limits_.seconds_max;
   }
 
   StateHistory history_of(std::size_t state) const {

@@ -3,9 +3,9 @@
 // gone through again (LiveWorld::key).
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "properties/state/coverage.h"
@@ -20,7 +20,7 @@ struct ExplorerLimits {
   /// A kept one of a small world takes 10 to 30 KB.
   std::size_t engine_max = 20'000;
   double seconds_max = 1e9;
-  const std::atomic<bool>* is_interrupted = nullptr;
+  std::function<bool()> is_interrupted = {};  ///< asked now and then; empty: never
 };
 
 struct Exploration {

@@ -191,19 +191,23 @@ void add_asynchronous(std::vector<World>& list, int more) {
   two.name = "asynchronous-two";
   two.statement = "two requests, one or two frames in flight";
   two.requests.front().max_tokens = 3 + more;
+  two.has_cancels = false;
+  if (more == 0) two.config.draft_count = 1;
   list.push_back(std::move(two));
 }
 
 void add_two(std::vector<World>& list, int more) {
   World ragged = of_two(plain("two-ragged", "two requests, other drafts in one frame", 2, 3 + more),
                         {3, 4, 5}, 3 + more);
+  ragged.has_cancels = false;
   list.push_back(std::move(ragged));
   World hits = with_draft_pages(
-      of_two(plain("prefix-equal", "a second request with the prompt of the first", 2, 3 + more),
+      of_two(plain("prefix-equal", "a second request with the prompt of the first", 2, 2 + more),
              {1, 2, 3, 4}, 2 + more),
       2);
   hits.requests.front().prompt = {1, 2, 3, 4};
   hits.has_evictions = true;
+  hits.has_cancels = false;
   list.push_back(std::move(hits));
   World behind = of_two(
       plain("prefix-output", "a second request that goes on where the first is", 2, 4 + more),
@@ -213,13 +217,13 @@ void add_two(std::vector<World>& list, int more) {
   list.push_back(std::move(behind));
   // The first request's draft may have to go for the second one's pages, or the second one itself.
   World small = with_draft_pages(
-      of_two(plain("small-pool", "pages for one and a half of two requests", 2, 7 + more), {3, 4},
-             2),
+      of_two(plain("small-pool", "pages for one and a half of two requests", 2, 9 + more),
+             {3, 4, 5}, 2),
       1);
   small.config.draft_count = 3;
-  small.config.target_cache.page_count = 5 + (more + 1) / 2;
-  small.config.draft_cache.page_count = 10 + more;
-  small.has_preemptions = false;
+  small.config.target_cache.page_count = 6 + (more + 1) / 2;
+  small.config.draft_cache.page_count = 12 + more;
+  small.has_preemptions = small.has_cancels = false;
   list.push_back(std::move(small));
   World tight = of_two(plain("small-budget", "budgets that one draft of two exhausts", 2, 3 + more),
                        {3, 4}, 2 + more);
@@ -240,7 +244,7 @@ void add_two(std::vector<World>& list, int more) {
 }  // namespace
 
 std::vector<World> worlds(WorldSize size) {
-  const int more = size == WorldSize::kSmall ? 0 : 3;
+  const int more = size == WorldSize::kSmall ? 0 : 2;
   std::vector<World> list;
   add_pages(list, more);
   add_recurrent(list, more);
