@@ -1,72 +1,17 @@
 // The server in this process, over loopback. Goal: what comes out of a socket is what the engine
-// emitted, whatever clients do. Method: a service of a toy on a free port, real clients; two arms
-// with equal seeds and greedy requests say what must be equal.
+// emitted. Method: a service of a toy on a free port, real clients; two arms with equal seeds and
+// greedy requests say what must be equal.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <chrono>
+#include <cmath>
 #include <thread>
 
-#include "reference/error.h"
-#include "tools/engines/http.h"
-#include "tools/serve/served_toy.h"
+#include "tests/tools/served_service.h"
 
 namespace draftproof::tests {
 namespace {
-
-using testing::HasSubstr;
-using tools::http::Client;
-using tools::http::Reply;
-using tools::serve::Json;
-using tools::serve::Service;
-using tools::serve::ToySettings;
-using namespace std::chrono_literals;
-
-class Served {
- public:
-  explicit Served(const ToySettings& settings, const tools::http::ServerOptions& http = {}) {
-    auto options = tools::serve::served_toy(settings);
-    options.http = http;
-    options.http.port = 0;
-    service_ = std::make_unique<Service>(std::move(options));
-    client_ = std::make_unique<Client>("127.0.0.1", service_->port());
-  }
-
-  Service& service() { return *service_; }
-  Client& client() { return *client_; }
-  int port() const { return service_->port(); }
-  Json post(const std::string& path, const Json& body) {
-    const Reply reply = client_->post(path, body.dump());
-    EXPECT_EQ(reply.status, 200) << reply.body;
-    return Json::parse(reply.body);
-  }
-
- private:
-  std::unique_ptr<Service> service_;
-  std::unique_ptr<Client> client_;
-};
-
-ToySettings hashed(const std::string& dialect = "llama.cpp") {
-  ToySettings settings;
-  settings.toy = "hashed";
-  settings.dialect = dialect;
-  return settings;
-}
-
-Json neutral(const std::vector<int>& prompt, int count) {
-  return {{"prompt", prompt},   {"n_predict", count},    {"samplers", {"temperature"}},
-          {"temperature", 1.0}, {"return_tokens", true}, {"seed", 3}};
-}
-
-/// Waits until no request is left and no page is held.
-bool becomes_idle(const Service& service) {
-  for (int i = 0; i < 400; ++i) {
-    if (service.totals().unfinished == 0 && service.pages_in_use().live == 0) return true;
-    std::this_thread::sleep_for(5ms);
-  }
-  return false;
-}
 
 TEST(Serve, GivesTokensAndCountsDrafts) {
   Served served(hashed());
@@ -252,131 +197,6 @@ TEST(Serve, ServesEightClientsAtATimeEachItsOwn) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(wrong, 0);
   EXPECT_NE(alone[0], alone[1]);
-}
-
-/// A request that runs until it is cancelled, as far as a test is concerned.
-ToySettings endless() {
-  ToySettings settings = hashed();
-  settings.context_max = 1 << 14;
-  settings.request_max = 2;
-  return settings;
-}
-
-TEST(Serve, LetsGoOfAStreamWhoseClientHangsUp) {
-  Served served(endless());
-  Json body = neutral({0}, -1);
-  body["stream"] = true;
-  int pieces = 0;
-  served.client().post_streaming("/completion", body.dump(), [&](auto) { return ++pieces < 3; });
-  EXPECT_EQ(pieces, 3);
-  EXPECT_TRUE(becomes_idle(served.service()));
-  EXPECT_LT(served.service().totals().completion_tokens, (1 << 14) - 1);
-}
-
-TEST(Serve, LetsGoOfAnAnswerWhoseClientGivesUp) {
-  Served served(endless());
-  Client impatient("127.0.0.1", served.port(), {.connect_seconds_max = 5, .read_seconds_max = 1});
-  const std::string body = neutral({0}, -1).dump();
-  EXPECT_THROW(impatient.post("/completion", body), Error);
-  EXPECT_TRUE(becomes_idle(served.service()));
-}
-
-TEST(Serve, AsksToComeAgainWhenItIsFull) {
-  for (const auto& [dialect, status] : {std::pair{"llama.cpp", 503}, {"openai", 429}}) {
-    ToySettings settings = hashed(dialect);
-    settings.unfinished_max = 1;
-    Served served(settings);
-    const bool is_openai = std::string(dialect) == "openai";
-    const Json body = {{"prompt", {{0}, {1}}}};
-    const Reply reply =
-        served.client().post(is_openai ? "/v1/completions" : "/completion", body.dump());
-    EXPECT_EQ(reply.status, status);
-    EXPECT_EQ(reply.retry_after, "1");
-    EXPECT_TRUE(Json::parse(reply.body).contains("error"));
-  }
-}
-
-TEST(Serve, StaysUpWhateverIsSent) {
-  tools::http::ServerOptions http;
-  http.payload_bytes_max = 1 << 16;
-  Served served(hashed("vllm"), http);
-  const std::string deep(1 << 15, '[');
-  const std::vector<std::pair<std::string, int>> bodies = {
-      {"", 400},
-      {"null", 400},
-      {"{\"prompt\":", 400},
-      {deep, 400},
-      {"{\"prompt\":" + deep, 400},
-      {"{\"prompt\":\"\xc3\x28\"}", 400},
-      {std::string("{\"prompt\":[0]}\0x", 16), 400},
-      {"{\"prompt\":[0],\"temperature\":1e400}", 400},
-      {"{\"prompt\":[0],\"temperature\":NaN}", 400},
-      {"{\"prompt\":[0],\"max_tokens\":-1}", 400},
-      {"{\"prompt\":[0],\"max_tokens\":9223372036854775808}", 400},
-      {"{\"prompt\":[0],\"max_tokens\":\"16\"}", 400},
-      {"{\"prompt\":[99]}", 400},
-      {"{\"prompt\":[]}", 400},
-      {"{\"prompt\":[0],\"model\":\"other\"}", 404},
-      {"{\"prompt\":[0],\"\":1}", 400},
-      {std::string(1 << 17, 'x'), 413}};
-  for (const auto& [body, status] : bodies) {
-    Client own("127.0.0.1", served.port());
-    const Reply reply = own.post("/v1/completions", body);
-    EXPECT_EQ(reply.status, status) << body.substr(0, 60);
-    EXPECT_EQ(Json::parse(reply.body)["error"]["code"], status) << reply.body;
-  }
-  for (const char* path : {"/nothing", "/v1/completions", "/v1/%00", "/../../etc"}) {
-    const Reply reply = served.client().get(path);
-    EXPECT_EQ(reply.status, 404) << path;
-    EXPECT_TRUE(Json::parse(reply.body).contains("error")) << path;
-  }
-  EXPECT_EQ(served.client().get("/" + std::string(8000, 'a')).status, 404);
-  const Json good = served.post("/v1/completions", {{"prompt", {0}}, {"max_tokens", 4}});
-  EXPECT_EQ(good["usage"]["completion_tokens"], 4);
-  EXPECT_TRUE(becomes_idle(served.service()));
-}
-
-TEST(Serve, StopsWithRequestsInWork) {
-  Served served(endless());
-  std::thread waiting([port = served.port()] {
-    Client own("127.0.0.1", port);
-    const Reply reply = own.post("/completion", neutral({0}, -1).dump());
-    EXPECT_EQ(reply.status, 200);
-    EXPECT_EQ(Json::parse(reply.body)["stop_type"], "none");
-  });
-  while (served.service().totals().unfinished == 0) std::this_thread::sleep_for(1ms);
-  served.service().stop(0ms);
-  waiting.join();
-  EXPECT_THROW(Client("127.0.0.1", served.port()).get("/health"), Error);
-}
-
-TEST(Serve, FinishesWhatItHasWhenThereIsTime) {
-  Served served(hashed());
-  std::thread waiting([port = served.port()] {
-    Client own("127.0.0.1", port);
-    const Json out = Json::parse(own.post("/completion", neutral({0}, 200).dump()).body);
-    EXPECT_EQ(out["tokens"].size(), 200u);
-  });
-  while (served.service().totals().unfinished == 0 &&
-         served.service().totals().completion_tokens == 0)
-    std::this_thread::sleep_for(1ms);
-  served.service().stop(20s);
-  waiting.join();
-}
-
-TEST(Serve, TakesAPortOnce) {
-  Served served(hashed());
-  tools::http::ServerOptions taken;
-  taken.port = served.port();
-  auto options = tools::serve::served_toy(hashed());
-  options.http = taken;
-  try {
-    const Service second(std::move(options));
-    FAIL() << "two servers on one port";
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("127.0.0.1:" + std::to_string(taken.port)));
-    EXPECT_THAT(error.what(), HasSubstr("--port 0"));
-  }
 }
 
 }  // namespace
