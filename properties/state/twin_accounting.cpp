@@ -103,6 +103,16 @@ Twin::Finding Twin::budgets(const EngineState& state) const {
     return std::nullopt;
   };
   if (Finding finding = judged(state.use_max, cost_max_, " in a step")) return finding;
+  // Frames in flight show the chunks of prompts too, of which no row is judged.
+  for (const decode::Frame& frame : state.in_flight) {
+    BudgetUse fed;
+    for (const decode::Entry& entry : frame.entries) {
+      fed.verify_rows += static_cast<int>(entry.tokens.size());
+      fed.workspace_floats += std::int64_t{entry.row_count} * serial_.config().target->vocab_size();
+    }
+    if (Finding finding = judged(frame.use, fed, " in a frame")) return finding;
+    if (Finding finding = judged(state.use_max, fed, " in a step")) return finding;
+  }
   if (boundary_ != Boundary::kAfterFeed) return std::nullopt;
   BudgetUse held;
   for (const auto& [id, device] : state.device) {
