@@ -13,6 +13,8 @@
 namespace draftproof::tests {
 namespace {
 
+using testing::MatchesRegex;
+
 TEST(Serve, GivesTokensAndCountsDrafts) {
   Served served(hashed());
   const Json out = served.post("/completion", neutral({0, 1, 2}, 24));
@@ -169,6 +171,32 @@ TEST(Serve, ReportsLogprobsThatAreALaw) {
   EXPECT_EQ(meta["input_token_logprobs"].size(), 2u);
   EXPECT_EQ(meta["input_token_logprobs"][0][0], nullptr);
   EXPECT_LT(meta["input_token_logprobs"][1][0], 0);
+}
+
+TEST(Serve, WritesWhatAGrammarAllows) {
+  ToySettings settings = hashed("sglang");
+  settings.vocab_size = 64;
+  settings.spelling = "json";
+  settings.eos = 0;
+  Served served(settings);
+  const auto text_of = [&](const Json& structure, int seed) {
+    Json sampling = {{"max_new_tokens", 200}, {"sampling_seed", seed}};
+    sampling.update(structure);
+    const Json out =
+        served.post("/generate", {{"input_ids", {1, 2}}, {"sampling_params", sampling}});
+    EXPECT_EQ(out["meta_info"]["finish_reason"]["type"], "stop");
+    EXPECT_GT(out["meta_info"]["spec_num_proposed_drafts"], 0);
+    return out["text"].get<std::string>();
+  };
+  const Json schema = {{"type", "object"},
+                       {"properties", {{"on", {{"type", "boolean"}}}, {"x", {{"enum", {1, 23}}}}}},
+                       {"required", {"on", "x"}}};
+  for (int seed = 0; seed < 10; ++seed) {
+    const Json value = Json::parse(text_of({{"json_schema", schema}}, seed));
+    EXPECT_TRUE(value["on"].is_boolean());
+    EXPECT_TRUE(value["x"] == 1 || value["x"] == 23);
+    EXPECT_THAT(text_of({{"regex", "(ab|[c-e]){5}x"}}, seed), MatchesRegex("((ab)|[c-e]){5}x"));
+  }
 }
 
 TEST(Serve, ServesEightClientsAtATimeEachItsOwn) {
