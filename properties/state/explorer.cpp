@@ -34,8 +34,11 @@ class Explorer {
     }
     std::size_t next = 0;
     for (; next < states_.size() && found_.is_clean() && !is_over(elapsed()); ++next) {
-      if (states_[next].depth >= limits_.depth_max) continue;
-      expand(next);
+      // What is as deep as it may be is known, and what follows it is not.
+      if (states_[next].depth >= limits_.depth_max)
+        is_cut_ = true;
+      else
+        expand(next);
     }
     found_.is_complete = found_.is_clean() && next == states_.size() && !is_cut_;
     found_.states = states_.size();

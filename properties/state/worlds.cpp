@@ -76,6 +76,10 @@ void add_pages(std::vector<World>& list, int more) {
   list.push_back(with_draft_pages(
       plain("pages-4-draft-1", "pages of four slots, of the draft's cache of one", 4, 6 + more),
       1));
+  World evictions = with_draft_pages(
+      plain("evictions", "cached prefixes are given up at any time", 2, 4 + more), 2);
+  evictions.has_evictions = true;
+  list.push_back(std::move(evictions));
   World window =
       with_draft_pages(plain("window", "the last three tokens are visible", 2, 6 + more), 2);
   window.config.target_cache.window = 3;
