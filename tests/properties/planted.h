@@ -80,6 +80,11 @@ inline std::vector<Planted> planted_in_caches() {
            return true;
          });
        }});
+  return list;
+}
+
+inline std::vector<Planted> planted_in_cells() {
+  std::vector<Planted> list;
   list.push_back({"slots that stay reserved", StateCheck::kTargetCells, [](EngineState& state) {
                     return to_first(state.device, [&](decode::DeviceRequest& device) {
                       return state.target_cache->reserve(device.target, 1);

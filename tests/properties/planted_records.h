@@ -15,10 +15,12 @@ inline bool has_draft(const VerificationRecord& record) {
   return !record.draft.proposal.tokens.empty();
 }
 
-inline std::vector<Planted> planted_in_records() {
-  const auto in_record = [](std::string name, StateCheck check, auto what) -> Planted {
-    return {std::move(name), check, {}, what};
-  };
+inline Planted in_record(std::string name, StateCheck check,
+                         std::function<bool(VerificationRecord&)> what) {
+  return {std::move(name), check, {}, std::move(what)};
+}
+
+inline std::vector<Planted> planted_in_rows() {
   std::vector<Planted> list;
   list.push_back(in_record("an ulp in a row", StateCheck::kRows, [](VerificationRecord& record) {
     float& logit = record.rows.back().front();
@@ -41,6 +43,11 @@ inline std::vector<Planted> planted_in_records() {
     record.rows.push_back(record.rows.back());
     return true;
   }));
+  return list;
+}
+
+inline std::vector<Planted> planted_in_decisions() {
+  std::vector<Planted> list;
   list.push_back(in_record("another context", StateCheck::kOutput, [](VerificationRecord& record) {
     record.context.back() = (record.context.back() + 1) % kRunVocab;
     return true;
@@ -94,8 +101,8 @@ inline std::vector<Planted> planted_in_records() {
 inline std::vector<Planted> planted_differences() {
   std::vector<Planted> all;
   for (std::vector<Planted> part :
-       {planted_in_caches(), planted_in_records(), planted_on_the_device(), planted_on_the_host(),
-        planted_in_accounts()})
+       {planted_in_caches(), planted_in_cells(), planted_in_rows(), planted_in_decisions(),
+        planted_on_the_device(), planted_on_the_host(), planted_in_accounts()})
     all.insert(all.end(), part.begin(), part.end());
   return all;
 }
