@@ -40,7 +40,8 @@ class Explorer {
       else
         expand(next);
     }
-    found_.is_complete = found_.is_clean() && next == states_.size() && !is_cut_;
+    found_.is_truncated = found_.is_clean() && (next < states_.size() || is_truncated_);
+    found_.is_complete = found_.is_clean() && !found_.is_truncated && !is_cut_;
     found_.states = states_.size();
     found_.depth = states_.empty() ? 0 : states_.back().depth;
     found_.seconds = elapsed();
@@ -114,8 +115,8 @@ class Explorer {
   void keep(std::size_t parent, const Action& action, std::unique_ptr<LiveWorld> live) {
     if (seen_.contains(live->key())) return;
     const int depth = states_[parent].depth + 1;
-    if (states_.size() >= limits_.state_max || depth > limits_.depth_max) {
-      is_cut_ = true;
+    if (states_.size() >= limits_.state_max) {
+      is_truncated_ = true;
       return;
     }
     seen_.insert(live->key());
@@ -131,7 +132,8 @@ class Explorer {
   std::vector<State> states_;    ///< in the order of their depth
   std::unordered_set<std::uint64_t> seen_;
   std::size_t engines_ = 0;
-  bool is_cut_ = false;
+  bool is_cut_ = false;        ///< by depth_max
+  bool is_truncated_ = false;  ///< by state_max
 };
 
 }  // namespace

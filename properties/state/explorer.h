@@ -30,8 +30,10 @@ struct Exploration {
   int depth = 0;                ///< of the deepest state
   double seconds = 0;
   bool is_complete = false;  ///< every state was gone through: deeper histories show nothing else
-  HistoryResult result;      ///< the first divergence
-  StateHistory history;      ///< that leads to it, as short as any
+  /// Neither a divergence nor depth_max ended it, but time, an interruption, or state_max.
+  bool is_truncated = false;
+  HistoryResult result;  ///< the first divergence
+  StateHistory history;  ///< that leads to it, as short as any
   Coverage coverage;
 
   bool is_clean() const { return result.is_clean(); }

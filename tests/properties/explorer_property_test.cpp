@@ -116,8 +116,14 @@ TEST(Explorer, SaysThatItIsNotCompleteWhereALimitEndsIt) {
   EXPECT_FALSE(shallow.is_complete);
   EXPECT_TRUE(shallow.is_clean());
   EXPECT_EQ(shallow.depth, 5);
-  EXPECT_FALSE(explore(world, {.state_max = 100}).is_complete);
-  EXPECT_FALSE(explore(world, {.is_interrupted = [] { return true; }}).is_complete);
+  EXPECT_FALSE(shallow.is_truncated);
+  for (const ExplorerLimits& limits :
+       {ExplorerLimits{.state_max = 100}, ExplorerLimits{.seconds_max = 0},
+        ExplorerLimits{.is_interrupted = [] { return true; }}}) {
+    const Exploration cut = explore(world, limits);
+    EXPECT_FALSE(cut.is_complete);
+    EXPECT_TRUE(cut.is_truncated);
+  }
 }
 
 TEST(Explorer, FindsTheSameStatesWhenItKeepsNoEngines) {
