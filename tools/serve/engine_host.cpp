@@ -1,7 +1,6 @@
 #include "tools/serve/engine_host.h"
 
 #include <algorithm>
-#include <cmath>
 #include <condition_variable>
 #include <limits>
 #include <mutex>
@@ -10,134 +9,13 @@
 #include <thread>
 
 #include "reference/error.h"
+#include "tools/serve/job.h"
 #include "tools/serve/prompt_logprobs.h"
-#include "tools/serve/text_stops.h"
 
 namespace draftproof::tools::serve {
 
 namespace decode = reference::decode;
 using Clock = std::chrono::steady_clock;
-
-namespace {
-
-double ms_between(Clock::time_point from, Clock::time_point to) {
-  return std::chrono::duration<double, std::milli>(to - from).count();
-}
-
-/// Verifications with a draft: launches out of the phase in which a draft waits.
-std::int64_t drafts_of(const decode::HostRequest& host) {
-  const auto found = host.transitions.find({decode::Phase::kVerifying, decode::Phase::kDrafting});
-  return found == host.transitions.end() ? 0 : found->second;
-}
-
-}  // namespace
-
-/// Written by the loop's thread under its mutex.
-struct EngineHost::Job {
-  explicit Job(Order from) : order(std::move(from)), stops(order.stop_texts) {}
-
-  const Order order;
-  const TextStops stops;
-  const Clock::time_point arrival = Clock::now();
-
-  mutable std::mutex mutex;
-  mutable std::condition_variable changed;
-  Completion completion;
-  std::size_t shown = 0;  ///< tokens that no text stop can take back
-  std::string failure;    ///< empty: none
-  bool is_over = false;   ///< done or failed
-
-  // The loop's thread only.
-  Clock::time_point start;
-  Clock::time_point first_token;
-  std::size_t taken = 0;  ///< tokens of the engine's output that were looked at
-
-  /// Takes what the engine has emitted since. True when there is nothing more to take.
-  bool take(const decode::HostRequest& host, const reference::model::Spelling& spelling);
-  /// Tells whoever waits; from here on nothing changes.
-  void finish(const decode::HostRequest& host);
-  void fail(const std::string& message);
-
- private:
-  bool add(const OutputToken& token, const std::string& text);
-  bool is_stop_token(const decode::HostRequest& host, std::size_t index) const;
-};
-
-bool EngineHost::Job::is_stop_token(const decode::HostRequest& host, std::size_t index) const {
-  return (host.finish == FinishReason::kStop || host.finish == FinishReason::kEos) &&
-         index + 1 == host.output.size();
-}
-
-bool EngineHost::Job::add(const OutputToken& token, const std::string& text) {
-  const std::size_t seen = completion.text.size();
-  completion.tokens.push_back(token);
-  completion.text_offsets.push_back(seen);
-  completion.text += text;
-  const auto needed = static_cast<std::size_t>(order.stop_text_min_tokens);
-  if (order.stop_texts.empty() || completion.tokens.size() <= needed) return false;
-  const auto found = stops.find(completion.text, seen);
-  if (!found) return false;
-  completion.stop_text = found->text;
-  if (order.keeps_stop) return true;
-  // A token goes when any of its text lies behind the beginning of the stop.
-  while (!completion.tokens.empty() && completion.text.size() > found->begin) {
-    completion.text.resize(completion.text_offsets.back());
-    completion.text_offsets.pop_back();
-    completion.tokens.pop_back();
-  }
-  return true;
-}
-
-void EngineHost::Job::finish(const decode::HostRequest& host) {
-  const std::lock_guard lock(mutex);
-  completion.finish = completion.stop_text ? FinishReason::kStop : host.finish;
-  completion.metrics = host.metrics;
-  completion.drafts = drafts_of(host);
-  completion.preemptions = host.epoch;
-  const Clock::time_point now = Clock::now();
-  if (taken == 0) first_token = now;
-  completion.timings = {ms_between(arrival, start), ms_between(start, first_token),
-                        ms_between(first_token, now)};
-  shown = completion.tokens.size();
-  is_over = true;
-  changed.notify_all();
-}
-
-bool EngineHost::Job::take(const decode::HostRequest& host,
-                           const reference::model::Spelling& spelling) {
-  const bool is_finished = host.finish != FinishReason::kNone;
-  if (taken == host.output.size() && !is_finished) return false;
-  const std::lock_guard lock(mutex);
-  if (taken == 0) first_token = Clock::now();
-  for (; taken < host.output.size(); ++taken) {
-    const OutputToken& token = host.output[taken];
-    const bool is_silent = is_stop_token(host, taken) && !order.keeps_stop;
-    if (is_stop_token(host, taken)) completion.stop_token = token.token;
-    // Ids come from an engine that may be faulty on purpose.
-    const bool is_known =
-        token.token >= 0 && static_cast<std::size_t>(token.token) < spelling.vocab_size();
-    if (!add(token, is_silent || !is_known ? "" : spelling.text(token.token))) continue;
-    completion.stop_token.reset();
-    ++taken;
-    return true;
-  }
-  if (is_finished) return true;
-  const std::size_t safe = completion.text.size() - stops.held_back(completion.text);
-  while (shown < completion.tokens.size()) {
-    const bool is_last = shown + 1 == completion.tokens.size();
-    if ((is_last ? completion.text.size() : completion.text_offsets[shown + 1]) > safe) break;
-    ++shown;
-  }
-  changed.notify_all();
-  return false;
-}
-
-void EngineHost::Job::fail(const std::string& message) {
-  const std::lock_guard lock(mutex);
-  failure = message;
-  is_over = true;
-  changed.notify_all();
-}
 
 class EngineHost::Loop {
  public:

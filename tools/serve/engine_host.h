@@ -59,9 +59,10 @@ struct PagesInUse {
   int total = 0;
 };
 
+struct Job;
+
 class EngineHost {
  private:
-  struct Job;
   class Loop;
 
  public:
