@@ -164,7 +164,7 @@ void Twin::take(Track& track, const std::vector<decode::OutputToken>& emitted) {
     const auto position = static_cast<std::int32_t>(track.tokens.size());
     track.tokens.push_back(out.token);
     track.history = reference::kv::history_behind(track.history, out.token, position);
-    if (track.is_sampled) committed_.insert(track.history);
+    if (sample_period_ == 1) committed_.insert(track.history);
   }
 }
 

@@ -73,7 +73,8 @@ std::string to_string(const Divergence& divergence);
 class Twin {
  public:
   /// Of every `sample_period`-th request every verification is replayed, of the others only what
-  /// was emitted is followed.
+  /// was emitted is followed. Above 1 nothing is said of prefixes, and memory does not grow with
+  /// the tokens of requests that were forgotten.
   explicit Twin(std::shared_ptr<const reference::decode::EngineConfig> config,
                 int sample_period = 1);
 

@@ -108,6 +108,8 @@ inline reference::decode::EngineConfig run_config(Dice& dice) {
   if (dice.one_in(4)) config.budget.workspace_floats = kRunVocab * dice.between(1, 9);
   if (dice.one_in(4)) config.gates.accepted_min = reference::Exact(1) / 2;
   config.adapter_count = 3;
+  config.contract =
+      dice.of<std::string>({"default", "default", "vllm", "transformers", "tensorrt-llm"});
   return config;
 }
 
