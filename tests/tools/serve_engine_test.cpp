@@ -49,6 +49,20 @@ TEST(Serve, GivesTheSameGreedyTokensWithAndWithoutSpeculation) {
   }
 }
 
+TEST(Serve, GivesOtherGreedyTokensWithABugThatChangesALaw) {
+  Json body = neutral({0, 1, 2, 0, 1, 2}, 40);
+  body["temperature"] = 0;
+  Served right(hashed());
+  const Json tokens = right.post("/completion", body)["tokens"];
+  for (const auto& [bug, is_lossy] :
+       {std::pair{"history_masked_out", true}, {"nothing_kept_for_its_contents", false}}) {
+    ToySettings settings = hashed();
+    settings.bug = bug;
+    Served served(settings);
+    EXPECT_EQ(served.post("/completion", body)["tokens"] != tokens, is_lossy) << bug;
+  }
+}
+
 TEST(Serve, GivesEqualTokensForEqualSeedsAndOthersForOthers) {
   Served served(hashed());
   const Json body = neutral({0}, 30);

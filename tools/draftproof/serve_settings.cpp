@@ -17,7 +17,7 @@ void add_serve(CLI::App& app, ServeSettings& settings) {
   command.add_option("--drafts", toy.drafts, "model, greedy, lookup or tree");
   command.add_option("--draft-length", toy.draft_length, "Tokens or nodes, at most");
   command.add_option("--rule", toy.rule, "See: draftproof list rules; default: chain, or match");
-  command.add_option("--bug", toy.bug, "One hand-over done wrong, by name");
+  command.add_option("--bug", toy.bug, "One hand-over done wrong: draftproof list state-faults");
   command.add_option("--eos", toy.eos, "The end token's id; default: there is none");
   command.add_option("--vocab", toy.vocab_size, "Tokens of --toy hashed");
   command.add_option("--spelling", toy.spelling, "letters, or json for structured output");

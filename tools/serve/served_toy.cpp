@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "fixtures/state_faults/state_fault.h"
 #include "reference/decode/draft_source.h"
 #include "reference/error.h"
 #include "reference/model/toys.h"
@@ -98,6 +99,17 @@ model::Spelling spelling_of(const ToySettings& settings, int vocab_size) {
   }
 }
 
+/// The engine's hand-overs, or its cache, with the fault of this name.
+void plant(const std::string& bug, HostOptions& host) {
+  try {
+    const fixtures::StateFault& fault = fixtures::state_fault(bug);
+    if (fault.steps) host.steps = fault.steps();
+    host.make_cache = fault.caches;
+  } catch (const Error& error) {
+    throw Error(ErrorKind::kInput, error.what(), "--bug");
+  }
+}
+
 void check_range(int value, int low, int high, const char* option) {
   if (value < low || value > high)
     throw Error(ErrorKind::kInput, fmt::format("is {}; it must be in [{}, {}]", value, low, high),
@@ -122,8 +134,6 @@ std::vector<std::string> served_toy_names() {
 
 ServiceOptions served_toy(const ToySettings& settings) {
   check(settings);
-  if (!settings.bug.empty())
-    throw Error(ErrorKind::kInput, "there is no bug of the name " + settings.bug, "--bug");
   const Models models = models_of(settings);
   const decode::DraftSourcePtr drafts = drafts_of(settings, models);
   const bool is_tree = settings.drafts == "tree";
@@ -156,6 +166,7 @@ ServiceOptions served_toy(const ToySettings& settings) {
   config.target_cache.page_size = config.draft_cache.page_size = settings.page_size;
   config.target_cache.page_count = config.draft_cache.page_count = pages;
   options.host.unfinished_max = settings.unfinished_max;
+  if (!settings.bug.empty()) plant(settings.bug, options.host);
   decode::validate(config);
   return options;
 }
