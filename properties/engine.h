@@ -22,6 +22,10 @@ enum class Arm : std::uint8_t { kBaseline, kSpeculative };
 /// "baseline", "speculative"
 std::string to_string(Arm arm);
 
+/// Which law a reported logprob is of: the model's row before anything, or the law the token was
+/// drawn from.
+enum class LogprobKind : std::uint8_t { kNone, kRaw, kProcessed };
+
 /// What both arms of an engine can be asked, and what they tell.
 struct Capabilities {
   std::string name;      ///< the engine, its version, its model: for the eyes of a reader
@@ -29,6 +33,7 @@ struct Capabilities {
   int draft_count = 0;   ///< drafted tokens or nodes a verification, at most; 0: not known
   bool can_draw = true;  ///< false: it decodes greedily and does not take a temperature
   bool reports_counters = false;
+  LogprobKind logprobs = LogprobKind::kNone;
 };
 
 struct SamplingRequest {

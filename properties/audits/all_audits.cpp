@@ -15,6 +15,8 @@ std::vector<oracle::Verdict> all_audits(Engine& engine, const KnownTarget& targe
     for (oracle::Verdict& verdict : known_law(engine, target, share))
       verdicts.push_back(std::move(verdict));
   }
+  if (capabilities.can_draw && capabilities.logprobs != LogprobKind::kNone)
+    verdicts.push_back(logprobs(engine, target, settings));
   if (capabilities.reports_counters) verdicts.push_back(counters(engine, settings));
   return verdicts;
 }

@@ -6,6 +6,7 @@
 //   support         a token that shaping filters out is never emitted, however it was drafted
 //   next token      each token, given those before it, has the target's law there
 //   two tokens      the first two tokens that drafts can reach have the target's joint law
+//   logprobs        what is reported of a token is the logarithm of its probability
 //   counters        what the engine says of its drafts fits what it emitted
 // The law audits are e-processes (oracle/sequential.h): they may be looked at after every batch and
 // stop at the first alarm; P(ever an alarm on a lossless engine) <= `false_alarms`.
@@ -38,6 +39,8 @@ oracle::Verdict support(Engine& engine, const KnownTarget& target, const AuditSe
 /// (sequence-lossless). Each has the whole of settings.false_alarms.
 std::vector<oracle::Verdict> known_law(Engine& engine, const KnownTarget& target,
                                        const AuditSettings& settings);
+/// Precondition: the engine reports logprobs.
+oracle::Verdict logprobs(Engine& engine, const KnownTarget& target, const AuditSettings& settings);
 oracle::Verdict counters(Engine& engine, const AuditSettings& settings);
 
 /// All of them that the engine's capabilities allow, settings.false_alarms split evenly over the

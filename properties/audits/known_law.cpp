@@ -32,15 +32,17 @@ constexpr std::size_t kPlaces = 16;
 constexpr std::size_t kPairBehind = 1;  ///< the pair's tokens are at this index and the next one
 constexpr int kPairVocabMax = 64;
 
-/// "e^20.7"
+/// "0.45"; from ten thousand on "10^9.3".
 std::string e_value(double log_evidence) {
   if (std::isinf(log_evidence)) return "infinite";
-  return "e^" + short_number(log_evidence);
+  const double power = log_evidence / std::log(10.0);
+  if (power < 4) return rounded(std::exp(log_evidence));
+  return "10^" + short_number(std::round(10 * power) / 10);
 }
 
 std::string against(double log_evidence) {
   return "e-value " + e_value(log_evidence) +
-         ": a lossless engine ever comes to 1/x with probability x at most";
+         ";\na lossless engine ever comes to x with probability 1/x at most";
 }
 
 std::vector<std::size_t> likeliest_first(const std::vector<double>& law) {
@@ -103,7 +105,7 @@ class Places {
     witness.observed = "it came at " + percent(static_cast<double>(likeliest_) / total) + " of " +
                        std::to_string(tokens_) + " positions";
     witness.because =
-        "places of the tokens in their laws are not uniform; " + against(log_evidence());
+        "places of the tokens in their laws are not uniform: " + against(log_evidence());
     return witness;
   }
 
@@ -157,7 +159,7 @@ class Pairs {
                        percent(static_cast<double>(counts_[worst]) / static_cast<double>(total_)) +
                        " of " + std::to_string(total_) + " completions";
     witness.because = "the pair that departs most of " + std::to_string(vocab_size_ * vocab_size_) +
-                      "; all together: " + against(log_evidence());
+                      "; all together:\n" + against(log_evidence());
     return witness;
   }
 
@@ -222,7 +224,7 @@ class Sample {
     verdict.evidence = std::to_string(places_.tokens()) + " tokens, " + verdict.evidence;
     verdict.smallest_visible_effect =
         "places off by a total variation of " +
-        short_number(visible_distance(Places::law(), places_.tokens(), log_alarm_));
+        rounded_up(visible_distance(Places::law(), places_.tokens(), log_alarm_));
     return verdict;
   }
 
@@ -244,7 +246,7 @@ class Sample {
     const double log_alarm = log_alarm_ + std::log(static_cast<double>(pairs_.size()));
     verdict.smallest_visible_effect =
         "a joint law off by a total variation of " +
-        short_number(visible_distance(worst->law(), verdict.trials / pairs_.size(), log_alarm));
+        rounded_up(visible_distance(worst->law(), verdict.trials / pairs_.size(), log_alarm));
     return verdict;
   }
 

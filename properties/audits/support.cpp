@@ -78,7 +78,7 @@ oracle::Verdict support(Engine& engine, const KnownTarget& target, const AuditSe
   verdict.evidence = std::to_string(judged) + " tokens drawn with top_k " + std::to_string(kTopK) +
                      ", each one inside";
   verdict.smallest_visible_effect =
-      percent(oracle::hidden_share(judged, settings.false_alarms)) + " of tokens outside";
+      rounded_up(100 * oracle::hidden_share(judged, settings.false_alarms)) + "% of tokens outside";
   return verdict;
 }
 

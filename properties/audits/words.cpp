@@ -1,6 +1,8 @@
 #include "properties/audits/words.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdio>
 #include <utility>
 
 #include "properties/describe.h"
@@ -34,7 +36,15 @@ std::string words_of(const SamplingRequest& request) {
   return text + ", " + std::to_string(request.max_tokens) + " tokens";
 }
 
-std::string percent(double share) { return short_number(100 * share) + "%"; }
+std::string rounded(double value) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.3g", value);
+  return text;
+}
+
+std::string rounded_up(double value) { return short_number(std::ceil(value * 1e4) / 1e4); }
+
+std::string percent(double share) { return rounded(100 * share) + "%"; }
 
 std::optional<std::string> malformation(const SamplingRequest& request,
                                         const Completion& completion, int vocab_size) {

@@ -48,7 +48,7 @@ class FakeEngine : public Engine {
       : twist_(std::move(twist)), tamper_(std::move(tamper)), random_(seed) {}
 
   Capabilities capabilities() const override {
-    return {"fake", kVocabSize, kDraftCount, true, true};
+    return {"fake", kVocabSize, kDraftCount, true, true, LogprobKind::kRaw};
   }
 
   std::vector<Completion> generate(Arm arm, const std::vector<SamplingRequest>& requests) override {
@@ -60,6 +60,7 @@ class FakeEngine : public Engine {
       const auto emitted = static_cast<std::int64_t>(completion.token_ids.size());
       completion.counters = {arm == Arm::kSpeculative ? emitted : 0,
                              arm == Arm::kSpeculative ? emitted / 2 : 0, emitted};
+      if (request.logprob_count >= 0) completion.logprobs = logprobs_of(request, completion);
       if (tamper_) tamper_(arm, requests.size() - 1, completion);
       completions.push_back(std::move(completion));
     }
@@ -67,6 +68,16 @@ class FakeEngine : public Engine {
   }
 
  private:
+  static std::vector<double> logprobs_of(SamplingRequest request, const Completion& completion) {
+    request.sampling = {};
+    std::vector<double> list;
+    const std::span<const Token> tokens = completion.token_ids;
+    for (std::size_t i = 0; i < tokens.size(); ++i)
+      list.push_back(
+          std::log(target().next(request, tokens.first(i))[static_cast<std::size_t>(tokens[i])]));
+    return list;
+  }
+
   Token drawn(Arm arm, const SamplingRequest& request, std::span<const Token> emitted) {
     std::vector<double> law = target().next(request, emitted);
     if (twist_ && arm == Arm::kSpeculative) twist_(request, emitted, law);
@@ -105,7 +116,7 @@ void expect_witness(const oracle::Verdict& verdict) {
 TEST(Audits, UpholdAnEngineThatDrawsFromTheTarget) {
   FakeEngine engine;
   const auto verdicts = all_audits(engine, target(), settings_of());
-  ASSERT_EQ(verdicts.size(), 5U);
+  ASSERT_EQ(verdicts.size(), 6U);
   for (const oracle::Verdict& verdict : verdicts) {
     EXPECT_EQ(verdict.kind, VerdictKind::kUpheld) << verdict.property << " " << verdict.evidence;
     EXPECT_FALSE(verdict.smallest_visible_effect.empty()) << verdict.property;
@@ -115,7 +126,9 @@ TEST(Audits, UpholdAnEngineThatDrawsFromTheTarget) {
 
 TEST(Audits, AskNothingOfAnEngineThatItCannotDo) {
   struct GreedyEngine : FakeEngine {
-    Capabilities capabilities() const override { return {"greedy", kVocabSize, 0, false, false}; }
+    Capabilities capabilities() const override {
+      return {"greedy", kVocabSize, 0, false, false, {}};
+    }
   } engine;
   EXPECT_EQ(all_audits(engine, target(), settings_of()).size(), 1U);
 }
@@ -243,6 +256,22 @@ TEST(VisibleDistance, IsWhereTypicalCountsRaiseTheAlarm) {
   EXPECT_LT(evidence(at_4096 * 0.98), alarm);
   // As the inverse root of the number of draws.
   EXPECT_NEAR(visible_distance(law, 4 * 4096, alarm), at_4096 / 2, at_4096 / 10);
+}
+
+TEST(Logprobs, AreThoseOfTheirOwnTokens) {
+  const auto convicted = [](const std::function<void(std::vector<double>&)>& wrong) {
+    FakeEngine engine({}, [&](Arm, std::size_t, Completion& completion) {
+      if (!completion.logprobs.empty()) wrong(completion.logprobs);
+    });
+    return logprobs(engine, target(), settings_of());
+  };
+  EXPECT_EQ(convicted([](auto&) {}).kind, VerdictKind::kUpheld);
+  EXPECT_EQ(convicted([](auto& list) { list[2] += 1e-6; }).kind, VerdictKind::kUpheld);
+  expect_witness(convicted([](auto& list) { list[2] += 1e-4; }));
+  expect_witness(convicted([](auto& list) { list[2] = std::nan(""); }));
+  expect_witness(convicted([](auto& list) { list.pop_back(); }));
+  expect_witness(
+      convicted([](auto& list) { std::rotate(list.begin(), list.begin() + 1, list.end()); }));
 }
 
 struct CounterFault {
