@@ -18,6 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr const char* kProperty = "nothing_outside_the_support";
 constexpr const char* kMutant = "mutant:textbook_cycle";
@@ -234,13 +235,31 @@ TEST(Demo, TakesAnotherBug) {
   EXPECT_THAT(result.out, HasSubstr("subject mutant:bonus_from_draft"));
 }
 
-TEST(Demo, ShowsALawAViolationACertificateAndWhatToDoNext) {
+TEST(Demo, TakesAFaultOfAnEngine) {
+  const CommandResult result = draftproof({"demo", "--bug", "history_masked_out"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("The same engine with one fault: history_masked_out"));
+  EXPECT_THAT(result.out, HasSubstr("Replay     draftproof demo --bug history_masked_out"));
+  EXPECT_THAT(result.out, HasSubstr("Another fault         draftproof demo --bug "));
+  EXPECT_THAT(result.out, Not(HasSubstr("One exact law"))) << "engines only";
+}
+
+TEST(Demo, IsInconclusiveAboutAFaultThatAnswersDoNotShow) {
+  const CommandResult result = draftproof({"demo", "--bug", "late_output_kept"});
+  EXPECT_EQ(result.exit_code, 2) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("No claim is violated, and yet the engine is lossy"));
+}
+
+TEST(Demo, ShowsALawAViolationACertificateAnAuditAndWhatToDoNext) {
   const CommandResult result = draftproof({});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("exactly 0: lossless"));
   EXPECT_THAT(result.out, HasSubstr("VIOLATED"));
   EXPECT_THAT(result.out, HasSubstr("\nReplay     draftproof replay "));
   EXPECT_THAT(result.out, HasSubstr("TV <= "));
+  EXPECT_THAT(result.out, HasSubstr("4. A whole engine, audited over HTTP"));
+  EXPECT_THAT(result.out, HasSubstr("Replay     draftproof demo --bug rollback_does_nothing"));
+  EXPECT_THAT(result.out, HasSubstr("5. Three commands to go on with"));
   EXPECT_THAT(result.out, HasSubstr("I wrote a kernel      draftproof check"));
 }
 

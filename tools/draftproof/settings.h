@@ -51,7 +51,7 @@ struct CheckSettings {
 };
 
 struct DemoSettings {
-  std::string bug = "textbook_cycle";
+  std::string bug;  ///< empty: one of a verifier and one of an engine
   std::string report_dir = "draftproof-report";
   OutputSettings output;
 };

@@ -1,15 +1,20 @@
 // demo: what the tool is, in under a minute. One exact law; one broken verifier, refuted with its
-// least case; our kernel, certified on the same kind of case; three commands to go on with.
+// least case; our kernel, certified on the same kind of case; a whole engine over HTTP, right and
+// with a fault in its state; three commands to go on with. A bug that is named chooses the parts
+// that it is about.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <ostream>
 
 #include "fixtures/mutants/catalog.h"
+#include "fixtures/state_faults/state_fault.h"
 #include "gpu/verifiers.h"
 #include "reference/error.h"
 #include "tools/draftproof/check_run.h"
 #include "tools/draftproof/commands/commands.h"
+#include "tools/draftproof/engine_demo.h"
 #include "tools/draftproof/kernel_mutants.h"
 #include "tools/draftproof/law_page.h"
 
@@ -27,11 +32,21 @@ std::string runnable_name() {
   return nearby.native().size() < path.native().size() ? nearby.string() : path.string();
 }
 
+/// What is shown when no bug is named: of verifiers and of engines.
+constexpr const char* kVerifierBug = "textbook_cycle";
+constexpr const char* kEngineBug = "rollback_does_nothing";
+
 constexpr const char* kFurther =
-    "4. Three commands to go on with\n\n"
+    ". Three commands to go on with\n\n"
     "   I wrote a kernel      draftproof check --subject kernels --battery smoke\n"
     "   I maintain an engine  draftproof check --report junit,github --report-dir ci-report\n"
     "   I want to understand  draftproof law --target .1,.6,.3 --draft .4,.3,.3 --length 2\n";
+
+constexpr const char* kFurtherWithEngines =
+    ". Three commands to go on with\n\n"
+    "   Another fault         draftproof demo --bug history_masked_out\n"
+    "   One that only costs   draftproof demo --bug bonus_not_fed_to_the_draft\n"
+    "   An engine to ask      draftproof serve --toy hashed\n";
 
 struct Bug {
   std::string statement;
@@ -54,7 +69,18 @@ Bug bug_of(const std::string& name) {
     return {info.statement, info.killed_by};
   }
   throw Error(ErrorKind::kInput,
-              fmt::format("unknown mutant \"{}\"; see: draftproof list mutants", name), "--bug");
+              fmt::format("\"{}\" is no mutant, see: draftproof list mutants; and no fault of an "
+                          "engine, see: draftproof list state-faults",
+                          name),
+              "--bug");
+}
+
+/// The engine's fault of this name; none: nullptr.
+const fixtures::StateFault* engine_bug_of(const std::string& name) {
+  const auto& faults = fixtures::state_faults();
+  const auto found = std::find_if(faults.begin(), faults.end(),
+                                  [&](const auto& fault) { return fault.name == name; });
+  return found == faults.end() ? nullptr : &*found;
 }
 
 /// One property against one subject, with the smoke battery, printed like a check.
@@ -87,17 +113,21 @@ ExitCode show_law(const Streams& streams) {
   return result.distance == 0 ? ExitCode::kUpheld : ExitCode::kViolated;
 }
 
-}  // namespace
+void show_further(int number, const char* further, const Streams& streams) {
+  streams.out << "\n"
+              << number << further << "\n   (draftproof is " << runnable_name() << " here)\n";
+}
 
-ExitCode demo(const DemoSettings& settings, const Streams& streams) {
-  const Bug bug = bug_of(settings.bug);
+/// Parts 1 to 3.
+ExitCode show_verifiers(const std::string& name, const DemoSettings& settings,
+                        const Streams& streams) {
+  const Bug bug = bug_of(name);
   const ExitCode law_code = show_law(streams);
 
-  streams.out << fmt::format("2. A broken verifier is refuted: {}\n   {}\n\n", settings.bug,
-                             bug.statement)
+  streams.out << fmt::format("2. A broken verifier is refuted: {}\n   {}\n\n", name, bug.statement)
               << std::flush;
   SubjectSettings mutant;
-  mutant.subject = "mutant:" + settings.bug;
+  mutant.subject = "mutant:" + name;
   const ExitCode mutant_code = check_one(bug.killed_by, mutant, settings, streams);
 
   SubjectSettings kernel;
@@ -114,11 +144,31 @@ ExitCode demo(const DemoSettings& settings, const Streams& streams) {
   if (mutant_code == ExitCode::kInterrupted || kernel_code == ExitCode::kInterrupted) {
     return ExitCode::kInterrupted;
   }
-  streams.out << "\n" << kFurther << "\n   (draftproof is " << runnable_name() << " here)\n";
-
   DRAFTPROOF_CHECK(law_code == ExitCode::kUpheld, "the law of the tiny case is not the target's");
-  DRAFTPROOF_CHECK(mutant_code == ExitCode::kViolated, settings.bug + " was not refuted");
+  DRAFTPROOF_CHECK(mutant_code == ExitCode::kViolated, name + " was not refuted");
   return kernel_code;
+}
+
+}  // namespace
+
+ExitCode demo(const DemoSettings& settings, const Streams& streams) {
+  if (const fixtures::StateFault* fault = engine_bug_of(settings.bug)) {
+    const ExitCode code = show_engine(1, *fault, streams);
+    show_further(2, kFurtherWithEngines, streams);
+    return code;
+  }
+  const bool is_whole = settings.bug.empty();
+  const ExitCode verifiers =
+      show_verifiers(is_whole ? kVerifierBug : settings.bug, settings, streams);
+  if (verifiers == ExitCode::kInterrupted) return verifiers;
+  int number = 4;
+  ExitCode engine = ExitCode::kUpheld;
+  if (is_whole) {
+    streams.out << "\n";
+    engine = show_engine(number++, fixtures::state_fault(kEngineBug), streams);
+  }
+  show_further(number, kFurther, streams);
+  return verifiers == ExitCode::kUpheld ? engine : verifiers;
 }
 
 }  // namespace draftproof::tools
