@@ -43,6 +43,7 @@ struct Typed {
   ListSettings list;
   TableSettings table;
   SpeedSettings speed;
+  ExploreSettings explore;
   ServeSettings serve;
 };
 
@@ -213,7 +214,7 @@ void add_small_commands(CLI::App& app, Typed& typed) {
   list.add_option(
           "catalog", typed.list.catalog,
           "properties, claims, rules, methods, toy-models, coins, faults, mutants, kernels, "
-          "instructions, checklist, presets, engines")
+          "instructions, checklist, presets, engines, worlds, state-faults")
       ->required();
   add_output(list, typed.output, {"text", "jsonl"});
 }
@@ -254,6 +255,7 @@ ExitCode dispatch(const CLI::App& app, Typed& typed, const std::vector<std::stri
   }
   if (app.got_subcommand("speed")) return speed_command(typed.speed, streams);
   if (app.got_subcommand("serve")) return serve_command(typed.serve, streams);
+  if (app.got_subcommand("explore")) return explore_command(typed.explore, streams);
   if (app.got_subcommand("table")) {
     typed.table.output = output;
     return table(typed.table, streams);
@@ -286,6 +288,7 @@ int parse_and_run(const std::vector<std::string>& arguments, const Streams& stre
   add_law(app, typed);
   add_speed(app, typed.speed);
   add_serve(app, typed.serve);
+  add_explore(app, typed.explore);
   for (CLI::App* command : app.get_subcommands({})) command->footer(exit_code_table());
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "tools/draftproof/exit_code.h"
+#include "tools/draftproof/explore_settings.h"
 #include "tools/draftproof/serve_settings.h"
 #include "tools/draftproof/settings.h"
 
@@ -22,6 +23,8 @@ ExitCode inspect(const InspectSettings& settings, const Streams& streams);
 ExitCode table(const TableSettings& settings, const Streams& streams);
 /// Serves a toy engine until SIGTERM (kUpheld) or SIGINT (kInterrupted).
 ExitCode serve_command(const ServeSettings& settings, const Streams& streams);
+/// Goes through every small history of the toy engine beside its twin, or soaks it.
+ExitCode explore_command(const ExploreSettings& settings, const Streams& streams);
 /// Prints a catalog, one line an entry.
 ExitCode list(const ListSettings& settings, const Streams& streams);
 

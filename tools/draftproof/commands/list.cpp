@@ -9,11 +9,13 @@
 
 #include "fixtures/faults/fault.h"
 #include "fixtures/mutants/catalog.h"
+#include "fixtures/state_faults/state_fault.h"
 #include "gpu/emulator/isa/form.h"
 #include "gpu/emulator/text/parsed_module.h"
 #include "gpu/kernels/embedded.h"
 #include "oracle/claim.h"
 #include "properties/property.h"
+#include "properties/state/worlds.h"
 #include "reference/draft/method.h"
 #include "reference/error.h"
 #include "reference/law/rule.h"
@@ -221,6 +223,26 @@ Entries engines_list() {
   return entries;
 }
 
+Entries worlds_list() {
+  Entries entries;
+  for (const auto& world : properties::state::worlds())
+    entries.push_back({world.name, {{"statement", world.statement}}});
+  return entries;
+}
+
+Entries state_faults_list() {
+  Entries entries;
+  for (const auto& fault : fixtures::state_faults())
+    entries.push_back({fault.name,
+                       {{"section", std::string(1, fault.section)},
+                        {"entry", fault.entry},
+                        {"effect", std::string(to_string(fault.effect))},
+                        {"killed_by", fmt::format("{}", fmt::join(fault.killed_by, ", "))},
+                        {"statement", fault.statement},
+                        {"report", fault.report}}});
+  return entries;
+}
+
 /// Families whose words are matched one by one, each with a member that shows its shape.
 const std::vector<std::pair<std::string, std::string>>& matched_families() {
   static const std::vector<std::pair<std::string, std::string>> list = {
@@ -275,13 +297,21 @@ Entries checklist_list() {
 
 const std::vector<std::pair<std::string, std::function<Entries()>>>& catalogs() {
   static const std::vector<std::pair<std::string, std::function<Entries()>>> list = {
-      {"properties", properties_list}, {"claims", claims_list},
-      {"rules", rules_list},           {"methods", methods_list},
-      {"toy-models", toys_list},       {"coins", coins_list},
-      {"faults", faults_list},         {"mutants", mutants_list},
-      {"kernels", kernels_list},       {"instructions", instructions_list},
-      {"checklist", checklist_list},   {"presets", presets_list},
+      {"properties", properties_list},
+      {"claims", claims_list},
+      {"rules", rules_list},
+      {"methods", methods_list},
+      {"toy-models", toys_list},
+      {"coins", coins_list},
+      {"faults", faults_list},
+      {"mutants", mutants_list},
+      {"kernels", kernels_list},
+      {"instructions", instructions_list},
+      {"checklist", checklist_list},
+      {"presets", presets_list},
       {"engines", engines_list},
+      {"worlds", worlds_list},
+      {"state-faults", state_faults_list},
   };
   return list;
 }
