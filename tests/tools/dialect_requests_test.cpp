@@ -224,10 +224,17 @@ TEST(DialectRequests, MakesOneOrderForEachPromptAndChoice) {
 
 TEST(DialectRequests, SglangReadsItsSamplingParameters) {
   ServedWorld world(eight_tokens("sglang"));
-  const Order order = world.order(
-      R"({"text":"abc","sampling_params":{"temperature":1e-7,"max_new_tokens":4,)"
-      R"("stop_token_ids":[3],"sampling_seed":9,"logit_bias":{"1":-2}},"return_logprob":true,)"
-      R"("top_logprobs_num":2,"logprob_start_len":0})");
+  const tools::serve::Json body = {{"text", "abc"},
+                                   {"sampling_params",
+                                    {{"temperature", 1e-7},
+                                     {"max_new_tokens", 4},
+                                     {"stop_token_ids", {3}},
+                                     {"sampling_seed", 9},
+                                     {"logit_bias", {{"1", -2}}}}},
+                                   {"return_logprob", true},
+                                   {"top_logprobs_num", 2},
+                                   {"logprob_start_len", 0}};
+  const Order order = world.order(body.dump());
   EXPECT_THAT(order.spec.prompt, ElementsAre(0, 1, 2));
   EXPECT_EQ(order.spec.sampling.temperature, 0);
   EXPECT_EQ(order.spec.max_tokens, 4);
