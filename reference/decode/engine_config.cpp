@@ -109,6 +109,10 @@ void validate(const RequestSpec& spec, const EngineConfig& config) {
   require_stops(spec, vocab_size);
   require(!spec.grammar || spec.grammar->vocab_size() == static_cast<std::size_t>(vocab_size),
           "grammar", "is not over the vocabulary of " + std::to_string(vocab_size) + " tokens");
+  require(!spec.grammar || contract(config.contract).grammar == GrammarUse::kMask, "grammar",
+          "the contract " + config.contract +
+              " draws first and asks its grammar then, which needs a second draw that this engine "
+              "has not; use a contract that masks");
   require(!spec.adjustments.grammar_mask, "adjustments.grammar_mask",
           "is computed row by row; give a grammar");
   require(spec.adjustments.end_tokens.empty(), "adjustments.end_tokens",

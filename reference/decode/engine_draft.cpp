@@ -3,6 +3,7 @@
 
 #include "reference/decode/engine.h"
 #include "reference/decode/request_coins.h"
+#include "reference/decode/request_preset.h"
 #include "reference/error.h"
 
 namespace draftproof::reference::decode {
@@ -126,7 +127,7 @@ Draft Engine::make_draft(const HostRequest& host, DeviceRequest& device, int cou
   task.tokens = device.tokens;
   task.draft_count_max = count;
   task.sampling = host.spec.sampling;
-  task.preset = contract_->preset;
+  task.preset = preset_of(*contract_, host.spec);
   task.coins = &coins;
   std::optional<Sight> sight;
   if (device.draft != kNoSequence) {

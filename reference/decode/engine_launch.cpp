@@ -2,9 +2,12 @@
 // each keeps what was accepted; nothing here looks at what the host will learn later.
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <utility>
 
 #include "reference/decode/engine.h"
 #include "reference/decode/request_coins.h"
+#include "reference/decode/request_preset.h"
 #include "reference/error.h"
 
 namespace draftproof::reference::decode {
@@ -15,6 +18,28 @@ bool is_adjusted(const RequestSpec& spec) {
   const Adjustments& asked = spec.adjustments;
   return !is_off(asked.penalties) || !asked.logit_bias.empty() || asked.allowed_ids ||
          !asked.bad_words.empty() || asked.min_tokens > 0 || spec.grammar != nullptr;
+}
+
+/// What is judged together.
+struct Judgement {
+  Batch batch;
+  std::vector<std::size_t> entries;  ///< of the batch's requests
+};
+
+VerificationRecord record_of(const EngineState& state, const Frame& frame, std::size_t number,
+                             const Request& judged, std::ptrdiff_t start, std::uint64_t seed) {
+  const Entry& entry = frame.entries[number];
+  const auto rows = frame.rows.begin() + start;
+  return {frame.number,
+          entry.id,
+          entry.epoch,
+          entry.is_prefill,
+          state.device.at(entry.id).tokens,
+          entry.draft,
+          judged,
+          {rows, rows + entry.row_count},
+          seed,
+          entry.outcome};
 }
 
 }  // namespace
@@ -100,11 +125,10 @@ void Engine::adjust(Frame& frame, std::size_t number) {
 }
 
 void Engine::judge(Frame& frame) {
-  Batch batch;
-  batch.vocab_size = static_cast<std::size_t>(config_->target->vocab_size());
-  batch.preset = contract_->preset;
+  // Requests that are judged by one preset and one kind of draft go together; a request without a
+  // draft fits every kind.
+  std::map<std::pair<const Preset*, RowKind>, Judgement> judgements;
   RequestCoins coins;
-  std::vector<std::size_t> judged;
   for (std::size_t number = 0; number < frame.entries.size(); ++number) {
     const Entry& entry = frame.entries[number];
     if (!entry.is_judged) continue;
@@ -123,29 +147,25 @@ void Engine::judge(Frame& frame) {
     request.target_rows.assign(frame.adjusted.begin() + start,
                                frame.adjusted.begin() + start + rows);
     coins.add(entry.id, steps_->seed(host, *config_));
-    // Drafts of one engine are of one kind; a request without any fits every kind.
-    if (!entry.draft.proposal.tokens.empty()) batch.draft_kind = entry.draft.kind;
-    batch.requests.push_back(std::move(request));
-    judged.push_back(number);
+    const RowKind kind = entry.draft.proposal.tokens.empty() ? RowKind::kOneHot : entry.draft.kind;
+    Judgement& judgement = judgements[{&preset_of(*contract_, host.spec), kind}];
+    judgement.batch.requests.push_back(std::move(request));
+    judgement.entries.push_back(number);
   }
-  if (judged.empty()) return;
-  Outcome outcome = verifier_->verify(batch, coins, Execution{});
-  for (std::size_t i = 0; i < judged.size(); ++i) {
-    Entry& entry = frame.entries[judged[i]];
-    entry.outcome = std::move(outcome.requests[i]);
-    if (!observer_) continue;
-    const auto start = static_cast<std::ptrdiff_t>(steps_->row_start(frame, judged[i]));
-    const DeviceRequest& device = state_.device.at(entry.id);
-    observer_({frame.number,
-               entry.id,
-               entry.epoch,
-               entry.is_prefill,
-               device.tokens,
-               entry.draft,
-               batch.requests[i],
-               {frame.rows.begin() + start, frame.rows.begin() + start + entry.row_count},
-               steps_->seed(state_.host.at(entry.id), *config_),
-               entry.outcome});
+  for (auto& [key, judgement] : judgements) {
+    Batch& batch = judgement.batch;
+    batch.vocab_size = static_cast<std::size_t>(config_->target->vocab_size());
+    batch.preset = *key.first;
+    batch.draft_kind = key.second;
+    Outcome outcome = verifier_->verify(batch, coins, Execution{});
+    for (std::size_t i = 0; i < judgement.entries.size(); ++i) {
+      const std::size_t number = judgement.entries[i];
+      frame.entries[number].outcome = std::move(outcome.requests[i]);
+      if (observer_)
+        observer_(record_of(state_, frame, number, batch.requests[i],
+                            steps_->row_start(frame, number),
+                            steps_->seed(state_.host.at(batch.requests[i].id), *config_)));
+    }
   }
 }
 
@@ -161,7 +181,7 @@ void Engine::keep(Frame& frame, std::size_t number) {
     const auto row = static_cast<std::size_t>(steps_->logprob_row(frame, number, i));
     emitted.push_back(entry.outcome.emitted[i].token);
     OutputToken token = steps_->logprobs(frame.rows.at(row), frame.adjusted.at(row), emitted.back(),
-                                         host.spec, contract_->preset);
+                                         host.spec, preset_of(*contract_, host.spec));
     entry.emitted.push_back(steps_->reported(entry, i, std::move(token)));
   }
   steps_->commit_draft(state_, entry);
