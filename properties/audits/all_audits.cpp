@@ -4,6 +4,22 @@
 
 namespace draftproof::properties::audits {
 
+namespace {
+
+/// Where the tokens are not the target's either, a logprob that is not the target's may still be
+/// that of the law its token was drawn from.
+oracle::Verdict beside(const std::vector<oracle::Verdict>& tokens, oracle::Verdict logprobs) {
+  if (logprobs.kind != oracle::VerdictKind::kViolated ||
+      oracle::merged(tokens) != oracle::VerdictKind::kViolated)
+    return logprobs;
+  logprobs.kind = oracle::VerdictKind::kInconclusive;
+  logprobs.witness.reset();
+  logprobs.evidence = "not the target's, but nor are the tokens: of which law they are is not told";
+  return logprobs;
+}
+
+}  // namespace
+
 std::vector<oracle::Verdict> all_audits(Engine& engine, const KnownTarget& target,
                                         const AuditSettings& settings) {
   const Capabilities capabilities = engine.capabilities();
@@ -16,7 +32,7 @@ std::vector<oracle::Verdict> all_audits(Engine& engine, const KnownTarget& targe
       verdicts.push_back(std::move(verdict));
   }
   if (capabilities.can_draw && capabilities.logprobs != LogprobKind::kNone)
-    verdicts.push_back(logprobs(engine, target, settings));
+    verdicts.push_back(beside(verdicts, logprobs(engine, target, settings)));
   if (capabilities.reports_counters) verdicts.push_back(counters(engine, settings));
   return verdicts;
 }

@@ -1,6 +1,7 @@
 // Logprobs: what is reported of a token is the logarithm of its probability in the law that the
 // engine says it reports, the model's own or the one it was drawn from. A row that is off by one,
-// a buffer used again, an edit in place: tokens stay right and their numbers do not.
+// a buffer used again, an edit in place: tokens stay right and their numbers do not. The law is the
+// target's, so the verdict assumes that tokens are drawn from it, which other audits judge.
 #include <algorithm>
 #include <cmath>
 
@@ -83,6 +84,7 @@ oracle::Verdict logprobs(Engine& engine, const KnownTarget& target, const AuditS
   }
   verdict.kind = oracle::VerdictKind::kUpheld;
   verdict.evidence = std::to_string(judged) + " logprobs, each one right";
+  verdict.assumption = "tokens are drawn from the target's law";
   verdict.smallest_visible_effect = "one logprob off by " + short_number(kTolerance);
   return verdict;
 }

@@ -274,6 +274,19 @@ TEST(Logprobs, AreThoseOfTheirOwnTokens) {
       convicted([](auto& list) { std::rotate(list.begin(), list.begin() + 1, list.end()); }));
 }
 
+TEST(Logprobs, AreNotJudgedWhereTheTokensAreWrongToo) {
+  FakeEngine engine([](const SamplingRequest&, std::span<const Token>,
+                       auto& law) { std::rotate(law.begin(), law.begin() + 1, law.end()); },
+                    [](Arm, std::size_t, Completion& completion) {
+                      for (double& each : completion.logprobs) each -= 1;
+                    });
+  const auto verdicts = all_audits(engine, target(), settings_of());
+  ASSERT_EQ(verdicts[4].claim, oracle::Claim::kLogprobTruthful);
+  EXPECT_EQ(verdicts[4].kind, VerdictKind::kInconclusive);
+  EXPECT_FALSE(verdicts[4].witness);
+  EXPECT_EQ(oracle::merged(verdicts), VerdictKind::kViolated);
+}
+
 struct CounterFault {
   const char* name;
   Arm arm;

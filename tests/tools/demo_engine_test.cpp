@@ -20,6 +20,9 @@ using oracle::VerdictKind;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
+/// Half of what the demonstration draws.
+constexpr std::size_t kSamples = 512;
+
 oracle::VerdictKind kind_of(const tools::EngineTrial& trial, const std::string& property) {
   for (const oracle::Verdict& verdict : trial.verdicts)
     if (verdict.property == property) return verdict.kind;
@@ -43,12 +46,12 @@ class EngineFault : public ::testing::TestWithParam<Seen> {};
 
 TEST_P(EngineFault, IsSeenFromOutsideAndTheRightEngineIsUpheld) {
   const fixtures::StateFault& fault = fixtures::state_fault(GetParam().fault);
-  const tools::EngineTrial right = tools::try_engine(fault, nullptr, "again");
+  const tools::EngineTrial right = tools::try_engine(fault, nullptr, "again", kSamples);
   EXPECT_EQ(merged(right.verdicts), VerdictKind::kUpheld) << told(right);
   EXPECT_GT(right.accepted, 0) << "an engine whose drafts are never accepted shows nothing";
   EXPECT_LT(right.accepted, right.drafted);
 
-  const tools::EngineTrial wrong = tools::try_engine(fault, &fault, "again");
+  const tools::EngineTrial wrong = tools::try_engine(fault, &fault, "again", kSamples);
   for (const std::string& audit : GetParam().audits)
     EXPECT_EQ(kind_of(wrong, audit), VerdictKind::kViolated) << audit << "\n" << told(wrong);
   for (const oracle::Verdict& verdict : wrong.verdicts) {
@@ -84,10 +87,10 @@ class CostlyFault : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(CostlyFault, ViolatesNothingAndLowersWhatIsAccepted) {
   const fixtures::StateFault& fault = fixtures::state_fault(GetParam());
-  const tools::EngineTrial right = tools::try_engine(fault, nullptr, "");
-  const tools::EngineTrial wrong = tools::try_engine(fault, &fault, "");
+  const tools::EngineTrial right = tools::try_engine(fault, nullptr, "", kSamples);
+  const tools::EngineTrial wrong = tools::try_engine(fault, &fault, "", kSamples);
   EXPECT_EQ(merged(wrong.verdicts), VerdictKind::kUpheld) << told(wrong);
-  // 13,000 drafted tokens of each: by chance the shares part by less than a hundredth.
+  // 12,000 drafted tokens of each: by chance the shares part by less than a hundredth.
   const auto share = [](const tools::EngineTrial& trial) {
     return static_cast<double>(trial.accepted) / static_cast<double>(trial.drafted);
   };

@@ -81,7 +81,8 @@ class CountedEngine final : public properties::Engine {
   EngineTrial& trial_;
 };
 
-audits::AuditSettings settings_for(const fixtures::StateScene& scene, const std::string& replay) {
+audits::AuditSettings settings_for(const fixtures::StateScene& scene, const std::string& replay,
+                                   std::size_t sample_count) {
   audits::AuditSettings settings;
   settings.prompts =
       audits::varied_prompts(kPrompts, kPromptLengthMax, scene.config.target->vocab_size(), 7);
@@ -92,7 +93,7 @@ audits::AuditSettings settings_for(const fixtures::StateScene& scene, const std:
     settings.request.adjustments.penalties = scene.requests.back().adjustments.penalties;
   settings.request.max_tokens = kTokensMax;
   settings.batch_size = 16;
-  settings.sample_count = 1024;
+  settings.sample_count = sample_count;
   settings.replay = replay;
   return settings;
 }
@@ -100,7 +101,7 @@ audits::AuditSettings settings_for(const fixtures::StateScene& scene, const std:
 }  // namespace
 
 EngineTrial try_engine(const fixtures::StateFault& setting, const fixtures::StateFault* fault,
-                       const std::string& replay) {
+                       const std::string& replay, std::size_t sample_count) {
   const fixtures::StateScene scene = setting.scene();
   const decode::EngineConfig config = served_config(scene);
   decode::EngineConfig plain = config;
@@ -121,7 +122,7 @@ EngineTrial try_engine(const fixtures::StateFault& setting, const fixtures::Stat
                                           .window = config.target_cache.window});
   EngineTrial trial;
   CountedEngine engine(toy_client(options), trial);
-  trial.verdicts = audits::all_audits(engine, *target, settings_for(scene, replay));
+  trial.verdicts = audits::all_audits(engine, *target, settings_for(scene, replay, sample_count));
   return trial;
 }
 

@@ -2,6 +2,7 @@
 // outside. The audits get requests and answers; which fault is on, or none, they are not told.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -19,8 +20,9 @@ struct EngineTrial {
 };
 
 /// The servers run in this process while the audits do. `fault` none: the right engine in the same
-/// setting, which is the scene of `setting`. Witnesses say `replay`.
+/// setting, which is the scene of `setting`. Witnesses say `replay`. Laws are sampled by
+/// `sample_count` completions of each of four prompts.
 EngineTrial try_engine(const fixtures::StateFault& setting, const fixtures::StateFault* fault,
-                       const std::string& replay);
+                       const std::string& replay, std::size_t sample_count = 1024);
 
 }  // namespace draftproof::tools
