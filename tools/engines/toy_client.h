@@ -16,7 +16,7 @@ struct ToyClientOptions {
   int speculative_port = 0;  ///< equal ports: one server, and the baseline asks for no drafts
   /// The protocol does not tell these.
   properties::Capabilities capabilities = {};
-  int read_seconds_max = 10;  ///< an answer that takes longer is none
+  int read_seconds_max = 30;  ///< an answer that takes longer is none
 };
 
 /// Throws as properties::Engine says; Error(kInput) at "request" for adjustments other than
