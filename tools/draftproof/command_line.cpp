@@ -188,8 +188,8 @@ void add_law(CLI::App& app, Typed& typed) {
 }
 
 void add_small_commands(CLI::App& app, Typed& typed) {
-  CLI::App& demo = *app.add_subcommand("demo", "See a law, a violation and a certificate");
-  demo.add_option("--bug", typed.demo.bug, "The mutant to catch");
+  CLI::App& demo = *app.add_subcommand("demo", "See a law, a violation, a certificate, an audit");
+  demo.add_option("--bug", typed.demo.bug, "The mutant or the engine's fault to catch");
   demo.add_option("--report-dir", typed.demo.report_dir, "Where the failing case is kept");
   demo.add_option("--color", typed.output.color)->check(CLI::IsMember({"auto", "always", "never"}));
 
