@@ -72,7 +72,8 @@ std::vector<Leg> legs() {
   legs.back().config.target_cache.page_count = 48;
   legs.push_back({"lookup, gates and budgets", base()});
   legs.back().config.drafts = decode::lookup_source(2);
-  legs.back().config.gates.running_max = 7;
+  legs.back().config.gates.free_blocks_min = 12;
+  legs.back().config.target_cache.page_count = 64;
   legs.back().config.budget.draft_tokens = 12;
   legs.back().config.budget.verify_rows = 24;
   legs.back().config.graph_sizes = {4, 8, 16, 32};
