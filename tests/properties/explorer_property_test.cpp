@@ -135,6 +135,24 @@ TEST(Explorer, FindsTheSameStatesWhenItKeepsNoEngines) {
   EXPECT_EQ(kept.depth, made_again.depth);
 }
 
+TEST(LiveWorlds, GoOnAsTheirCopiesDo) {
+  // A copy that counted its admissions anew would put the preempted request first again.
+  const World world = state::world("two-ragged");
+  LiveWorld first(world);
+  for (const Action& action : {Action{ActionKind::kSubmit, 0}, Action{ActionKind::kSubmit, 1},
+                               Action{ActionKind::kVerify}, Action{ActionKind::kCommit}})
+    first.act(action);
+  LiveWorld second(first);
+  const StateHistory behind = {{ActionKind::kPreempt, 0}, {ActionKind::kVerify},
+                               {ActionKind::kCommit},     {ActionKind::kDraft, 0, {{2, 1}, {1, 0}}},
+                               {ActionKind::kVerify},     {ActionKind::kCommit}};
+  for (const Action& action : behind) {
+    EXPECT_EQ(first.act(action), second.act(action));
+    EXPECT_EQ(first.key(), second.key()) << to_string({action});
+  }
+  EXPECT_NE(first.key(), LiveWorld(world).key());
+}
+
 TEST(ScriptedDrafts, AreAcceptedAsPlanned) {
   for (const char* name : {"pages-2", "match", "tree-match", "tree-greedy", "penalties", "grammar",
                            "window", "recurrent-select"}) {
