@@ -1,8 +1,10 @@
 // Histories of worlds: run, shortened, in words (world.h).
 #include "properties/state/world.h"
 
+#include <algorithm>
 #include <array>
 #include <exception>
+#include <utility>
 
 #include "properties/state/live_world.h"
 #include "reference/error.h"
@@ -42,6 +44,24 @@ std::optional<StateHistory> failing(const World& world, const StateHistory& hist
   if (result.is_clean()) return std::nullopt;
   return StateHistory(history.begin(),
                       history.begin() + static_cast<std::ptrdiff_t>(result.action_count));
+}
+
+/// `history` with every draft as short, and right for as few tokens, as it still fails with.
+StateHistory with_least_drafts(const World& world, StateHistory history) {
+  const auto fails_with = [&](DraftPlan& plan, const DraftPlan& smaller) {
+    const DraftPlan before = std::exchange(plan, smaller);
+    const bool is_failing = !run(world, history).is_clean();
+    if (!is_failing) plan = before;
+    return is_failing;
+  };
+  for (Action& action : history)
+    for (DraftPlan& plan : action.plans)
+      for (bool is_smaller = true; is_smaller;) {
+        is_smaller = plan.right > 0 && fails_with(plan, {plan.count, plan.right - 1});
+        if (is_smaller || plan.count == 0) continue;
+        is_smaller = fails_with(plan, {plan.count - 1, std::min(plan.right, plan.count - 1)});
+      }
+  return history;
 }
 
 }  // namespace
@@ -97,7 +117,7 @@ StateHistory least_history(const World& world, StateHistory history) {
     }
     if (size > 1 || !is_shorter) size /= 2;
   }
-  return history;
+  return with_least_drafts(world, std::move(history));
 }
 
 }  // namespace draftproof::properties::state

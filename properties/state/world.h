@@ -87,7 +87,8 @@ std::string to_string(const HistoryResult& result);
 HistoryResult run(const World& world, const StateHistory& history);
 
 /// `history` without every action that it fails without, again and again until none is left out
-/// that could be: the least one in this sense. Precondition: it fails.
+/// that could be, its drafts as short as they may be: the least one in this sense. Precondition: it
+/// fails.
 StateHistory least_history(const World& world, StateHistory history);
 
 }  // namespace draftproof::properties::state

@@ -191,12 +191,12 @@ void add_asynchronous(std::vector<World>& list, int more) {
   offload.statement = "preempted requests keep their cells in host memory";
   offload.config.offloads = true;
   list.push_back(std::move(offload));
-  World two = of_two(one, {3}, 2 + more);
+  World two = of_two(one, {3}, 2);
   two.name = "asynchronous-two";
   two.statement = "two requests, one or two frames in flight";
-  two.requests.front().max_tokens = 3 + more;
+  two.requests.front().max_tokens = 3;
+  two.config.draft_count = more == 0 ? 1 : 2;
   two.has_cancels = false;
-  if (more == 0) two.config.draft_count = 1;
   list.push_back(std::move(two));
 }
 

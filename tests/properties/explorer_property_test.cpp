@@ -93,6 +93,7 @@ TEST(Explorer, ShortensALongHistoryToTheLeastOne) {
   const StateHistory least = least_history(world, longer);
   EXPECT_FALSE(run(world, least).is_clean());
   EXPECT_LE(least.size(), 6u) << to_string(least);
+  EXPECT_THAT(to_string(least), testing::HasSubstr("draft 0 right of 1"));
   for (std::size_t i = 0; i < least.size(); ++i) {
     StateHistory shorter = least;
     shorter.erase(shorter.begin() + static_cast<std::ptrdiff_t>(i));

@@ -89,7 +89,9 @@ ExploreResult explore_result(const ExploreSettings& settings,
     if (result.bug != nullptr) limits.depth_max = world.is_scripted ? 9 : 16;
     if (settings.depth) limits.depth_max = *settings.depth;
     const std::chrono::duration<double> used = std::chrono::steady_clock::now() - begin;
-    limits.seconds_max = std::max(0.0, seconds_max - used.count());
+    // Every world its share of what is left, so that a large one leaves some to the others.
+    const auto left = static_cast<double>(result.worlds.size() - result.explorations.size());
+    limits.seconds_max = std::max(0.0, seconds_max - used.count()) / left;
     limits.is_interrupted = is_interrupted;
     result.explorations.push_back(state::explore(world, limits));
     result.coverage.add(result.explorations.back().coverage);
