@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <stdexcept>
 #include <thread>
 
 #include "reference/error.h"
@@ -95,6 +96,24 @@ TEST(ServeClients, StaysUpWhateverIsSent) {
   const Json good = served.post("/v1/completions", {{"prompt", {0}}, {"max_tokens", 4}});
   EXPECT_EQ(good["usage"]["completion_tokens"], 4);
   EXPECT_TRUE(becomes_idle(served.service()));
+}
+
+class ThrowingSource final : public tools::http::Source {
+  Piece next() override { throw std::logic_error("broken"); }
+};
+
+TEST(ServeClients, LosesNoMoreThanTheConnectionWhereABodyThrows) {
+  using tools::http::Request;
+  using tools::http::Response;
+  const auto throws = [](const Request&) -> Response {
+    return {.source = std::make_shared<ThrowingSource>()};
+  };
+  const auto answers = [](const Request&) -> Response { return {.body = "{}"}; };
+  tools::http::Server server({}, {{"GET", "/throws", throws}, {"GET", "/answers", answers}},
+                             [](int, const std::string& message) { return message; });
+  Client client("127.0.0.1", server.port());
+  EXPECT_THROW(client.get("/throws"), Error);
+  EXPECT_EQ(client.get("/answers").body, "{}");
 }
 
 /// Breaks at requests whose prompt begins with token 5.

@@ -26,7 +26,12 @@ class Listener : public httplib::Server {
 void stream(const std::shared_ptr<Source>& source, const std::string& type,
             httplib::Response& out) {
   out.set_chunked_content_provider(type, [source](std::size_t, httplib::DataSink& sink) {
-    const Source::Piece piece = source->next();
+    Source::Piece piece;
+    try {
+      piece = source->next();
+    } catch (...) {
+      return false;  // nobody above would catch it, and the process would end
+    }
     if (piece.is_broken) return false;
     if (!piece.bytes.empty()) {
       if (!sink.write(piece.bytes.data(), piece.bytes.size())) return false;

@@ -30,7 +30,7 @@ class Source {
     bool is_broken = false;  ///< the answer cannot be finished: the connection is closed
   };
   virtual ~Source() = default;
-  /// Waits for a fraction of a second at most.
+  /// Waits for a fraction of a second at most. What it throws closes the connection.
   virtual Piece next() = 0;
 };
 

@@ -41,7 +41,7 @@ class WholeSource : public http::Source {
     try {
       if (!wait_for_all(tickets_, kLook)) return {};
       return {dumped(exchange_->answer(completions_of(tickets_))), true, false};
-    } catch (const EngineFailure&) {
+    } catch (const std::exception&) {
       return {"", false, true};  // the status line is gone: closing is all that is left to say
     }
   }
@@ -75,7 +75,7 @@ class EventSource : public http::Source {
       }
       if (is_over) piece.bytes += exchange_->last_piece(completions_of(tickets_));
       piece.is_last = is_over;
-    } catch (const EngineFailure& failure) {
+    } catch (const std::exception& failure) {
       piece.bytes += http::event(dialect_.error(500, failure.what()));
       piece.is_last = true;
     }
