@@ -102,8 +102,8 @@ class VllmExchange : public CompletionsExchange {
       adjustments.logit_bias = bias_of(*bias, "logit_bias", *served_, -100, 100);
     }
     if (const Json* ids = fields.value("allowed_token_ids"))
-      adjustments.allowed_ids =
-          vocabulary_ids_of(*ids, "allowed_token_ids", kPromptIdsMax, *served_);
+      adjustments.allowed_ids = vocabulary_ids_of(
+          *ids, "allowed_token_ids", static_cast<std::size_t>(served_->vocab_size()), *served_);
     if (adjustments.allowed_ids && adjustments.allowed_ids->empty())
       throw Error(ErrorKind::kInput, "is empty, and would allow nothing", "allowed_token_ids");
     for (const std::string& word : fields.texts("bad_words", kStopTextsMax, kStopBytesMax)

@@ -51,8 +51,9 @@ std::vector<reference::TokenBias> bias_of(const Json& value, const std::string& 
     const std::string at = place + "." + name.substr(0, 40);
     Token id = -1;
     const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), id);
+    // "007" would be token 7 once more, and there is no end to zeros.
     if (error != std::errc() || end != name.data() + name.size() || id < 0 ||
-        id >= served.vocab_size())
+        id >= served.vocab_size() || name != std::to_string(id))
       refuse(at, fmt::format("is no id in [0, {})", served.vocab_size()));
     if (!bias.is_number() || bias.get<double>() < low || bias.get<double>() > high)
       refuse(at, fmt::format("must be a number in [{}, {}]", low, high));

@@ -141,6 +141,9 @@ GrammarPtr grammar_of_schema(const Json& schema, const std::string& place, const
       refuse(place, fmt::format("has more than {} bytes", kSchemaBytesMax));
     return grammar_of_schema(parse_body(text), place, served);
   }
+  // A pattern of it takes a hundred times its bytes.
+  if (dumped(schema).size() > kSchemaBytesMax)
+    refuse(place, fmt::format("has more than {} bytes", kSchemaBytesMax));
   const JsonSchema read = schema_of(schema, place, 0);
   return grammar([&] { return model::schema_automaton(read); }, place, served);
 }
