@@ -139,6 +139,9 @@ struct ByteClasses {
 
 class Subsets {
  public:
+  /// Positions that closures look at: those that read no byte cost time and are in no subset.
+  static constexpr std::size_t kLooksMax = std::size_t{1} << 26;
+
   Subsets(Positions positions, const std::string& place)
       : positions_(std::move(positions)), place_(place), seen_(positions_.all.size(), 0) {}
 
@@ -168,6 +171,11 @@ class Subsets {
     while (!open.empty()) {
       const int position = open.back();
       open.pop_back();
+      if (++looks_ > kLooksMax)
+        throw Error(ErrorKind::kInput,
+                    "its automaton takes more than the " + std::to_string(kLooksMax) +
+                        " steps that are allowed; use smaller counts or fewer empty alternatives",
+                    place_);
       if (std::exchange(seen_[static_cast<std::size_t>(position)], round_) == round_) continue;
       const auto& [bytes, edges] = positions_.at(position);
       if (position == 0 || bytes.any())
@@ -205,6 +213,7 @@ class Subsets {
   const std::string& place_;
   std::vector<int> seen_;
   int round_ = 0;
+  std::size_t looks_ = 0;
   std::map<std::vector<int>, ByteAutomaton::State> number_of_;
   std::vector<const std::vector<int>*> states_;
   std::size_t subsets_size_ = 0;

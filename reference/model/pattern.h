@@ -5,7 +5,7 @@
 // piece of text that ends anywhere.
 //
 // Hostile patterns are refused by what they would cost, before it is spent: positions are counted
-// while a pattern is put together, states and the sizes of their subsets while they are made.
+// while a pattern is put together; states, their subsets and steps to them while they are made.
 #pragma once
 
 #include <bitset>

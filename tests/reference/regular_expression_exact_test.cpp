@@ -251,6 +251,11 @@ TEST(RegularExpression, IsRefusedBeforeItsSizeIsSpent) {
   EXPECT_THAT(refusal_of("(a|b)*a(a|b){20}"), HasSubstr("more than the 16384 states"));
   EXPECT_THAT(refusal_of("(a?){8000}"), HasSubstr("more than the 1048576 positions"));
   EXPECT_EQ(refusal_of("a{16000}"), "not refused");
+  // Few states and small subsets, and a thousand ways between any two of them.
+  const std::string nothing = "(" + times(1000, "|") + ")";
+  std::string crowded = "([a-z]" + nothing + ")*[a-m]" + nothing + "([a-z]" + nothing + "){10}";
+  for (char letter = 'a'; letter <= 'z'; ++letter) (crowded += "|0") += letter;
+  EXPECT_THAT(refusal_of(crowded), HasSubstr("more than the 67108864 steps"));
 }
 
 TEST(RegularExpression, IsRefusedWhereGroupsAreTooDeep) {
