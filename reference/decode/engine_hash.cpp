@@ -5,6 +5,7 @@
 // by them.
 #include <algorithm>
 #include <bit>
+#include <set>
 
 #include "reference/decode/engine.h"
 #include "reference/decode/ledger.h"
@@ -105,13 +106,12 @@ void fold(Hash& hash, const Adjustments& asked) {
 /// Every state that can be reached, in the order of its discovery, with what it leads to.
 void fold(Hash& hash, const model::Grammar& grammar) {
   std::vector<model::Grammar::State> states = {grammar.start()};
+  std::set<model::Grammar::State> known = {grammar.start()};
   for (std::size_t i = 0; i < states.size(); ++i)
     for (std::size_t token = 0; token < grammar.vocab_size(); ++token) {
       const model::Grammar::State next = grammar.next(states[i], static_cast<Token>(token));
       hash.add(next);
-      if (next != model::Grammar::kRefused &&
-          std::find(states.begin(), states.end(), next) == states.end())
-        states.push_back(next);
+      if (next != model::Grammar::kRefused && known.insert(next).second) states.push_back(next);
     }
 }
 
