@@ -24,7 +24,7 @@ namespace draftproof::properties::audits {
 
 struct AuditSettings {
   std::vector<Prompt> prompts;      ///< at least one; tried in order of length
-  SamplingRequest request = {};     ///< of every request; prompt and sampling are the audit's own
+  SamplingRequest request = {};     ///< of all; prompt and sampling are the audit's, laws drop seeds
   std::size_t batch_size = 32;      ///< requests that are handed over together
   std::size_t sample_count = 256;   ///< completions of a prompt, for the laws
   std::size_t sampled_prompts = 4;  ///< for the laws, spread over all

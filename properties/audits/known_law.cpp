@@ -1,8 +1,7 @@
 // Known law: the target's laws are exact numbers, so an engine's tokens are counted against them.
 // Two e-processes over the same completions:
-//   next token   each token's place in its own law, likeliest first, is a uniform number
-//   (Rosenblatt
-//                1952, with a coin of ours inside the token's share); sixteen cells, all contexts
+//   next token   each token's place in its own law, likeliest first, is uniform (Rosenblatt 1952,
+//                with a coin of ours inside the token's share); sixteen cells, all contexts
 //                together. Any order of the tokens that is known beforehand would do; sorted by
 //                probability a token drawn from a row of another context shows, by vocabulary id
 //                it would not (averaged over contexts it is uniform there too).
@@ -199,6 +198,7 @@ class Sample {
     for (std::size_t i = 0; i < count; ++i) {
       const Prompt& prompt = settings.prompts[i * settings.prompts.size() / count];
       requests_.push_back(request_for(settings, prompt, {}));
+      requests_.back().seed.reset();  // with one of its own all completions would be the same draw
       if (has_pairs()) pairs_.emplace_back(target, requests_.back());
     }
     log_alarm_ = -std::log(settings.false_alarms);

@@ -221,6 +221,28 @@ TEST(KnownLaw, NeedsOneTokenOfProbabilityZeroAndNoMore) {
   EXPECT_THAT(verdicts[0].witness->because, HasSubstr("one is enough"));
 }
 
+/// Says the same to the same seed.
+class SeededEngine final : public FakeEngine {
+ public:
+  std::vector<Completion> generate(Arm arm, const std::vector<SamplingRequest>& requests) override {
+    std::vector<Completion> completions;
+    for (const SamplingRequest& request : requests) {
+      FakeEngine again({}, {}, request.seed.value_or(0));
+      FakeEngine& engine = request.seed ? again : *this;
+      completions.push_back(engine.FakeEngine::generate(arm, {request}).front());
+    }
+    return completions;
+  }
+};
+
+TEST(KnownLaw, DrawsWithoutTheSeedOfTheRequest) {
+  SeededEngine engine;
+  AuditSettings settings = settings_of();
+  settings.request.seed = 5;
+  for (const oracle::Verdict& verdict : known_law(engine, target(), settings))
+    EXPECT_EQ(verdict.kind, VerdictKind::kUpheld) << verdict.property << " " << verdict.evidence;
+}
+
 // Ville's inequality, at an alpha that can be seen: of 300 right engines no more than 5% raise an
 // alarm at any look. Seeds are fixed.
 TEST(KnownLaw, RaisesFalseAlarmsNoOftenerThanItSays) {
