@@ -255,8 +255,9 @@ SoakReport soak(const SoakSettings& settings) {
   report.is_complete = true;
   for (std::size_t i = 0; i < all.size() && report.failed() == nullptr; ++i) {
     const auto left = static_cast<std::int64_t>(all.size() - i);
-    const std::int64_t share = (settings.token_count - report.tokens + left - 1) / left;
-    if (share <= 0) break;
+    // One at least, so that no engine is left out where earlier ones emitted more than their share.
+    const std::int64_t share =
+        std::max<std::int64_t>((settings.token_count - report.tokens + left - 1) / left, 1);
     const std::uint64_t seed =
         reference::kv::history_behind(settings.seed, static_cast<Token>(i), 0);
     Runner runner(all[i], settings, seed);

@@ -35,6 +35,12 @@ TEST(Soak, OfARightEngineIsCleanAndEverythingHappensInIt) {
     EXPECT_GT(count, 0);
 }
 
+TEST(Soak, OfOneTokenRunsEveryEngineAllTheSame) {
+  const SoakReport report = soak({.token_count = 1});
+  EXPECT_TRUE(report.is_complete);
+  EXPECT_EQ(report.legs.size(), 7u);
+}
+
 TEST(Soak, IsAFunctionOfItsSeed) {
   const SoakReport first = soak({.token_count = 3'000, .seed = 5});
   const SoakReport second = soak({.token_count = 3'000, .seed = 5});
