@@ -111,6 +111,10 @@ oracle::Verdict greedy_parity(Engine& engine, const AuditSettings& settings) {
     convict(verdict, witness_of(*divergence), settings);
     return verdict;
   }
+  if (compared == 0) {
+    verdict.evidence = "no token came that could be compared";
+    return verdict;
+  }
   verdict.kind = oracle::VerdictKind::kUpheld;
   verdict.evidence = std::to_string(compared) + " tokens behind " + std::to_string(prompts.size()) +
                      " prompts, all equal";

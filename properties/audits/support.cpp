@@ -74,6 +74,10 @@ oracle::Verdict support(Engine& engine, const KnownTarget& target, const AuditSe
       }
     }
   }
+  if (judged == 0) {
+    verdict.evidence = "no token came that could be judged";
+    return verdict;
+  }
   verdict.kind = oracle::VerdictKind::kUpheld;
   verdict.evidence = std::to_string(judged) + " tokens drawn with top_k " + std::to_string(kTopK) +
                      ", each one inside";

@@ -133,6 +133,15 @@ TEST(Audits, AskNothingOfAnEngineThatItCannotDo) {
   EXPECT_EQ(all_audits(engine, target(), settings_of()).size(), 1U);
 }
 
+TEST(Audits, UpholdNothingOfAnEngineThatSaysNothing) {
+  FakeEngine engine({}, [](Arm, std::size_t, Completion& completion) {
+    completion.token_ids.clear();
+    completion.end = CompletionEnd::kStop;
+  });
+  EXPECT_EQ(greedy_parity(engine, settings_of()).kind, VerdictKind::kInconclusive);
+  EXPECT_EQ(support(engine, target(), settings_of()).kind, VerdictKind::kInconclusive);
+}
+
 TEST(GreedyParity, TellsTheShortestPromptAndTheFirstTokenThatDiffers) {
   FakeEngine engine([](const SamplingRequest& request, std::span<const Token> emitted, auto& law) {
     if (request.prompt.size() >= 2 && emitted.size() == 3)
