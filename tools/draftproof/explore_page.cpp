@@ -117,9 +117,10 @@ std::string worlds_text(const ExploreResult& result) {
     out += argument(result, result.worlds[i], result.explorations[i]);
   }
   if (result.bug != nullptr && is_clean)
-    out +=
-        fmt::format("\n{} is {}: {}\nNo state differs from that of a decoder that never drafted.\n",
-                    result.bug->name, to_string(result.bug->effect), result.bug->statement);
+    out += fmt::format(
+        "\n{} is {}: {}\nNo state differs in these histories from that of a decoder "
+        "that never drafted.\n",
+        result.bug->name, to_string(result.bug->effect), result.bug->statement);
   return out;
 }
 
