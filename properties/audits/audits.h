@@ -23,10 +23,10 @@
 namespace draftproof::properties::audits {
 
 struct AuditSettings {
-  std::vector<Prompt> prompts;      ///< at least one; tried in order of length
-  SamplingRequest request = {};     ///< of all; prompt and sampling are the audit's, laws drop seeds
-  std::size_t batch_size = 32;      ///< requests that are handed over together
-  std::size_t sample_count = 256;   ///< completions of a prompt, for the laws
+  std::vector<Prompt> prompts;     ///< at least one; tried in order of length
+  SamplingRequest request = {};    ///< of all; prompt and sampling are the audit's, laws drop seeds
+  std::size_t batch_size = 32;     ///< requests that are handed over together
+  std::size_t sample_count = 256;  ///< completions of a prompt, for the laws
   std::size_t sampled_prompts = 4;  ///< for the laws, spread over all
   double false_alarms = 1e-9;       ///< of one verdict
   std::uint64_t seed = 1;           ///< of the audit's own coins

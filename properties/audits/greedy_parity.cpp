@@ -26,7 +26,7 @@ std::optional<std::size_t> first_difference(const Completion& baseline,
   const auto& second = speculative.token_ids;
   const auto parted = std::mismatch(first.begin(), first.end(), second.begin(), second.end());
   if (parted.first == first.end() && parted.second == second.end() &&
-      speculative.end != CompletionEnd::kFailed)
+      speculative.end == baseline.end)
     return {};
   return static_cast<std::size_t>(parted.first - first.begin());
 }
@@ -62,7 +62,8 @@ Divergence alone(Engine& engine, Divergence divergence) {
 
 std::string told(const Completion& completion) {
   if (completion.end == CompletionEnd::kFailed) return completion.failure;
-  return words_of(completion.token_ids);
+  return words_of(completion.token_ids) +
+         (completion.end == CompletionEnd::kStop ? ", stopped" : ", ended by its length");
 }
 
 oracle::Witness witness_of(const Divergence& divergence) {

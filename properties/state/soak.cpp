@@ -7,6 +7,7 @@
 #include <exception>
 #include <set>
 
+#include "reference/error.h"
 #include "reference/kv/cell.h"
 #include "reference/model/grammar.h"
 
@@ -143,7 +144,12 @@ class Runner {
         disturb();
         step();
       }
-      while (found_.result.is_clean() && !engine_.is_idle()) step();
+      while (found_.result.is_clean() && !engine_.is_idle()) {
+        const std::uint64_t before = engine_.state_hash();
+        step();
+        DRAFTPROOF_CHECK(engine_.is_idle() || engine_.state_hash() != before,
+                         "the engine makes no progress");
+      }
       if (found_.result.is_clean()) check(true);
     } catch (const std::exception& error) {
       found_.result.exception = error.what();

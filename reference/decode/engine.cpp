@@ -52,7 +52,6 @@ RequestId Engine::submit(RequestSpec spec) {
   const int room = config_->context_max - static_cast<int>(spec.prompt.size());
   host.emitted_max = std::min(spec.max_tokens, room);
   host.at_emitted_max = spec.max_tokens <= room ? FinishReason::kLength : FinishReason::kContext;
-  host.spec_hash = hash_of(spec);
   host.spec = std::move(spec);
   state_.host.emplace(id, std::move(host));
   state_.waiting.push_back(id);

@@ -50,7 +50,7 @@ void fold(Hash& hash, const Draft& draft) {
 }
 
 void fold(Hash& hash, const HostRequest& host) {
-  hash.add(host.spec_hash);
+  hash.add(hash_of(host.spec));
   hash.add(static_cast<int>(host.id));
   hash.add(static_cast<int>(host.phase));
   hash.add(host.output_tokens());

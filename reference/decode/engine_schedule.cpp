@@ -75,6 +75,9 @@ void Engine::open_on_device(HostRequest& host) {
 bool Engine::make_room(RequestId id, int slots) {
   while (!state_.target_cache->reserve(state_.device.at(id).target, slots)) {
     const RequestId last = running_in_order().back();
+    // Whether pages suffice may hang on what a frame in flight has decided, and nothing may be
+    // thrown away because of its tokens: it is committed first.
+    if (state_.host.at(last).in_flight > 0 && !config_->offloads) return false;
     preempt(last);
     if (last == id) return false;
   }

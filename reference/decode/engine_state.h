@@ -53,7 +53,6 @@ struct HostRequest {
   int computed = 0;
   /// Verifications before the last preemption, discarded ones too: where it goes on counting.
   std::uint32_t iterations = 0;
-  std::uint64_t spec_hash = 0;  ///< of what in `spec` may influence a step
   int epoch = 0;                ///< preemptions so far; a frame launched in another one is stale
   int in_flight = 0;            ///< frames launched and not committed
   int placeholders = 0;         ///< tokens that frames in flight may still emit, at most

@@ -13,7 +13,7 @@
 namespace draftproof::reference::model {
 
 /// Entries of the table, states times tokens; more are refused.
-inline constexpr std::size_t kTransitionsMax = std::size_t{1} << 25;
+inline constexpr std::size_t kTransitionsMax = std::size_t{1} << 23;
 
 /// Special tokens other than `end_token` are allowed nowhere. The last state is the one behind
 /// `end_token`. Throws Error(kInput) at "grammar" with a remedy when `end_token` is not special,

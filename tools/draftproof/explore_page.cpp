@@ -70,8 +70,9 @@ std::string argument(const ExploreResult& result, const state::World& world,
     out += line("Because", fmt::format("{} ({}, {})", result.bug->statement, result.bug->entry,
                                        result.bug->report)) +
            line("Effect", std::string(to_string(result.bug->effect)));
-  return out + line("Replay", result.bug != nullptr ? "draftproof explore --bug " + result.bug->name
-                                                    : "draftproof explore --world " + found.world);
+  const std::string what =
+      result.bug != nullptr ? "--bug " + result.bug->name : "--world " + found.world;
+  return out + line("Replay", "draftproof explore " + what + result.options);
 }
 
 std::string coverage_text(const state::Coverage& coverage) {

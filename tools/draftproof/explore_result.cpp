@@ -60,12 +60,17 @@ ExitCode ExploreResult::exit_code() const {
       (soak && !soak->is_complete) || (!soak && explorations.size() < worlds.size() && !bug) ||
       std::any_of(explorations.begin(), explorations.end(),
                   [](const state::Exploration& found) { return found.is_truncated; });
-  return is_cut ? ExitCode::kInconclusive : ExitCode::kUpheld;
+  // A fault that should show and did not says that the search was too short, not that it is none.
+  const bool is_hidden = bug != nullptr && (bug->effect == fixtures::StateEffect::kLossy ||
+                                            bug->effect == fixtures::StateEffect::kUnsafe);
+  return is_cut || is_hidden ? ExitCode::kInconclusive : ExitCode::kUpheld;
 }
 
 ExploreResult explore_result(const ExploreSettings& settings,
                              const std::function<bool()>& is_interrupted) {
   ExploreResult result;
+  if (settings.size != "small") result.options += " --size " + settings.size;
+  if (settings.depth) result.options += " --depth " + std::to_string(*settings.depth);
   const auto begin = std::chrono::steady_clock::now();
   const double seconds_max =
       settings.time_limit.empty() ? 1e9 : seconds_from(settings.time_limit, "--time-limit");

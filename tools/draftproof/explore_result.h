@@ -22,6 +22,7 @@ struct ExploreResult {
   std::optional<properties::state::SoakReport> soak;
   const fixtures::StateFault* bug = nullptr;
   std::string seed = "1";
+  std::string options;  ///< of the search, as a replay has to name them
   bool is_interrupted = false;
 
   /// Violated where something diverged, inconclusive where time or memory ended it.

@@ -143,14 +143,21 @@ class Server::Parts {
       if (!server_.bind_to_port(options.host, port_)) refuse();
     }
     server_.widen_queue();
-    thread_ = std::thread([this] { server_.listen_after_bind(); });
+    thread_ = std::thread([this] {
+      server_.listen_after_bind();
+      has_ended_ = true;
+    });
     // stop() before the thread listens would be lost.
-    while (!server_.is_running()) std::this_thread::yield();
+    while (!server_.is_running() && !has_ended_) std::this_thread::yield();
+    if (!has_ended_) return;
+    thread_.join();
+    refuse();
   }
 
   Listener server_;
   std::thread thread_;
   std::atomic<bool> is_stopping_{false};
+  std::atomic<bool> has_ended_{false};
   int port_ = 0;
 };
 

@@ -101,17 +101,16 @@ class EngineHost::Loop {
   void admit(const std::shared_ptr<Job>& job) {
     job->start = Clock::now();
     try {
+      if (job->order.prompt_logprob_count >= 0) {
+        auto logprobs = prompt_logprobs(*options_.config.target, job->order);
+        const std::lock_guard lock(job->mutex);
+        job->completion.prompt_logprobs = std::move(logprobs);
+      }
       live_[engine_->submit(job->order.spec)] = job;
     } catch (const std::exception& error) {
       job->fail(error.what());
       const std::lock_guard lock(mutex_);
       unfinished_ -= 1;
-      return;
-    }
-    if (job->order.prompt_logprob_count >= 0) {
-      auto logprobs = prompt_logprobs(*options_.config.target, job->order);
-      const std::lock_guard lock(job->mutex);
-      job->completion.prompt_logprobs = std::move(logprobs);
     }
   }
 

@@ -71,7 +71,7 @@ class EngineHost {
    public:
     Ticket(std::shared_ptr<Job> job, std::shared_ptr<Loop> loop);
     Ticket(Ticket&&) = default;
-    Ticket& operator=(Ticket&&) = default;
+    Ticket& operator=(Ticket&&) = delete;
     ~Ticket();
 
     /// Waits until it is done, at most so long. Throws EngineFailure.

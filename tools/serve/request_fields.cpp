@@ -89,9 +89,17 @@ int tokens_within(const std::vector<Token>& prompt, std::optional<std::int64_t> 
   return static_cast<int>(*max_tokens);
 }
 
+/// As many as a server takes at a time.
+constexpr std::int64_t kOrdersMax = 1024;
+
 std::vector<Order> orders_for(const std::vector<std::vector<Token>>& prompts, const Order& order,
                               std::int64_t choice_count) {
   std::vector<Order> orders;
+  const auto count = static_cast<std::int64_t>(prompts.size()) * choice_count;
+  if (count > kOrdersMax)
+    refuse("prompt", fmt::format("{} prompts with {} choices are {} completions; {} at most in one "
+                                 "request",
+                                 prompts.size(), choice_count, count, kOrdersMax));
   for (const std::vector<Token>& prompt : prompts) {
     for (std::int64_t choice = 0; choice < choice_count; ++choice) {
       orders.push_back(order);
