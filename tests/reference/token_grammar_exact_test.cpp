@@ -284,7 +284,7 @@ TEST(TokenGrammar, IsRefusedWhereNothingSpellsItOrItHasNoEndOrNoBounds) {
   EXPECT_THAT(refusal_of(z, letters, -1), HasSubstr("end token -1 is outside"));
   EXPECT_THAT(refusal_of(z, letters, 1), HasSubstr("is no special one: its text is 'b'"));
   EXPECT_THAT(refusal_of(regular_expression("a{1000}"), letters_spelling(40'000, {3}), 3),
-              HasSubstr("more than 838 states over a vocabulary of 40000"));
+              HasSubstr("more than 209 states over a vocabulary of 40000"));
 }
 
 }  // namespace
