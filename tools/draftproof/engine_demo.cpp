@@ -107,8 +107,8 @@ std::string trial_meaning(const fixtures::StateFault& fault, const EngineTrial& 
   return paragraph(fmt::format(
       "No claim is violated, and yet the engine is {}: these requests do not reach it, or it does "
       "not show in answers. An audit says what it would have seen, never that nothing is wrong. "
-      "Beside a twin that never drafts (properties/state) it shows in: {}.",
-      to_string(fault.effect), fmt::join(fault.killed_by, ", ")));
+      "Beside a twin that never drafts it shows in: {}. Ask: draftproof explore --bug {}",
+      to_string(fault.effect), fmt::join(fault.killed_by, ", "), fault.name));
 }
 
 ExitCode show_engine(int number, const fixtures::StateFault& fault, const Streams& streams) {

@@ -40,6 +40,15 @@ constexpr std::array kFinishes = {
     reference::decode::FinishReason::kLength,    reference::decode::FinishReason::kContext,
     reference::decode::FinishReason::kCancelled, reference::decode::FinishReason::kStatus};
 
+/// The number in its world of the engine's request `id`: engines count them as they come, from 1.
+std::string number_of(const state::StateHistory& history, reference::decode::RequestId id) {
+  reference::decode::RequestId count = 0;
+  for (const state::Action& action : history)
+    if (action.kind == state::ActionKind::kSubmit && ++count == id)
+      return std::to_string(action.request);
+  return "that nobody submitted";
+}
+
 /// Let, expected, observed, because, replay.
 std::string argument(const ExploreResult& result, const state::World& world,
                      const state::Exploration& found) {
@@ -58,10 +67,11 @@ std::string argument(const ExploreResult& result, const state::World& world,
                                      : "behind a feed";
     out += line("Expected", divergence->expected);
     out += line("Observed", divergence->observed);
-    out += line("Check", fmt::format("{}, {}{}", to_string(divergence->check), boundary,
-                                     divergence->request == 0
-                                         ? ""
-                                         : fmt::format(", request {}", divergence->request)));
+    out += line("Check",
+                fmt::format("{}, {}{}", to_string(divergence->check), boundary,
+                            divergence->request == 0
+                                ? ""
+                                : ", request " + number_of(found.history, divergence->request)));
   } else {
     out += line("Expected", "an engine that goes on");
     out += line("Observed", found.result.exception);

@@ -39,7 +39,7 @@ constexpr const char* kEngineBug = "rollback_does_nothing";
 constexpr const char* kFurther =
     ". Three commands to go on with\n\n"
     "   I wrote a kernel      draftproof check --subject kernels --battery smoke\n"
-    "   I maintain an engine  draftproof check --report junit,github --report-dir ci-report\n"
+    "   I maintain an engine  draftproof explore --world all\n"
     "   I want to understand  draftproof law --target .1,.6,.3 --draft .4,.3,.3 --length 2\n";
 
 constexpr const char* kFurtherWithEngines =
