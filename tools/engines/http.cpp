@@ -117,6 +117,8 @@ class Server::Parts {
                                                                   httplib::Response& out) {
       // The library would compress, which costs more than it saves and delays events.
       const_cast<httplib::Request&>(in).headers.erase("Accept-Encoding");
+      // And it would cut answers of any status by a Range, which is for GET of files only.
+      const_cast<httplib::Request&>(in).ranges.clear();
       if (is_stopping_) out.set_header("Connection", "close");
       fill(handler({in.method, in.path, in.body}), out);
     };
