@@ -14,7 +14,7 @@ void add_explore(CLI::App& app, ExploreSettings& settings) {
           ->check(CLI::IsMember({"small", "large"}));
   CLI::Option* depth =
       command.add_option("--depth", settings.depth, "Actions of a history, at most; default: all")
-          ->check(CLI::Range(0, 1'000'000));
+          ->check(CLI::Range(1, 1'000'000));
   CLI::Option* bug = command.add_option(
       "--bug", settings.bug, "A fault, in the world that shows it: draftproof list state-faults");
   CLI::Option* soak = command
