@@ -102,6 +102,22 @@ class ThrowingSource final : public tools::http::Source {
   Piece next() override { throw std::logic_error("broken"); }
 };
 
+TEST(ServeClients, AreToldOfTemperaturesThatCouldOnlyBeAnsweredWrongly) {
+  const auto status_of = [](const ToySettings& settings, double temperature) {
+    Served served(settings);
+    Json body = neutral({1, 2}, 4);
+    body["temperature"] = temperature;
+    return served.client().post("/completion", body.dump()).status;
+  };
+  EXPECT_EQ(status_of(hashed(), 1e-6), 400);
+  EXPECT_EQ(status_of(hashed(), 1e-5), 200);
+  EXPECT_EQ(status_of(hashed(), 0), 200);
+  ToySettings greedy = hashed();
+  greedy.rule = "greedy";
+  EXPECT_EQ(status_of(greedy, 1), 400);
+  EXPECT_EQ(status_of(greedy, 0), 200);
+}
+
 TEST(ServeClients, LosesNoMoreThanTheConnectionWhereABodyThrows) {
   using tools::http::Request;
   using tools::http::Response;

@@ -235,6 +235,28 @@ Completion EngineHost::Ticket::so_far() const {
   return copy;
 }
 
+namespace {
+
+/// Below this the logits of toys (at most 6 or so in size) leave the range in which masses of 2^21
+/// at most can be told apart (reference/shaping.h, line 5), and no token could be judged.
+constexpr double kTemperatureMin = 1e-5;
+
+/// What the engine would take, and could only answer wrongly or not at all.
+void require_answerable(const decode::RequestSpec& spec, const decode::EngineConfig& config) {
+  const double temperature = spec.sampling.temperature;
+  if (is_greedy(spec.sampling, reference::contract(config.contract).preset)) return;
+  if (temperature < kTemperatureMin)
+    throw Error(ErrorKind::kInput, "is too small to tell logits apart; send 0 for greedy decoding",
+                "temperature");
+  if (config.drafts && (config.rule == "greedy" || config.rule == "tree-greedy"))
+    throw Error(
+        ErrorKind::kInput,
+        "must be 0: this server verifies by the rule " + config.rule + ", which decodes greedily",
+        "temperature");
+}
+
+}  // namespace
+
 EngineHost::EngineHost(HostOptions options) : options_(std::move(options)) {
   options_.config.queue_max = options_.unfinished_max;
   decode::validate(options_.config);
@@ -249,6 +271,7 @@ std::vector<EngineHost::Ticket> EngineHost::submit(std::vector<Order> orders) {
   std::vector<std::shared_ptr<Job>> jobs;
   for (Order& order : orders) {
     decode::validate(order.spec, options_.config);
+    require_answerable(order.spec, options_.config);
     jobs.push_back(std::make_shared<Job>(std::move(order)));
     jobs.back()->completion.prompt = jobs.back()->order.spec.prompt;
   }
