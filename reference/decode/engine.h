@@ -118,7 +118,8 @@ class Engine {
   // engine_draft.cpp
   int room_of(const HostRequest& host) const;
   draft::GateReason gate_of(const HostRequest& host) const;
-  bool draft_for(HostRequest& host);
+  BudgetUse launch_of(RequestId id, int drafted) const;
+  bool draft_for(HostRequest& host, BudgetUse& planned);
   bool feed_backlog(DeviceRequest& device);
   Draft make_draft(const HostRequest& host, DeviceRequest& device, int count);
   // engine_commit.cpp

@@ -45,11 +45,18 @@ void Engine::draft() {
     held.temporary_pages = device.waiting_pages;
     state_.use = sum(state_.use, held);
   }
+  // A draft that could not be verified in the same step would only be given up there.
+  BudgetUse planned = state_.use;
+  for (const auto& [id, device] : state_.device)
+    if (state_.host.at(id).phase == Phase::kVerifying)
+      planned =
+          sum(planned, launch_of(id, static_cast<int>(device.waiting.proposal.tokens.size())));
   for (const RequestId id : running_in_order()) {
     HostRequest& host = state_.host.at(id);
     if (host.phase != Phase::kDrafting || room_of(host) <= 0) continue;
     if (state_.device.at(id).is_stopped) continue;
-    if (!draft_for(host)) {
+    if (!draft_for(host, planned)) {
+      planned = sum(planned, launch_of(id, 0));
       DeviceRequest& device = state_.device.at(id);
       device.waiting = steps_->without_draft(state_, device);
       host.draft_count = static_cast<int>(device.waiting.proposal.tokens.size());
@@ -58,7 +65,18 @@ void Engine::draft() {
   }
 }
 
-bool Engine::draft_for(HostRequest& host) {
+/// What the verification of so many drafted tokens will cost.
+BudgetUse Engine::launch_of(RequestId id, int drafted) const {
+  if (config_->budget == Budget{}) return {};
+  Entry entry;
+  entry.id = id;
+  entry.tokens.resize(1 + static_cast<std::size_t>(drafted));
+  entry.draft.proposal.tokens.resize(static_cast<std::size_t>(drafted));
+  entry.row_count = 1 + drafted;
+  return steps_->launch_cost(state_, entry, config_->target->vocab_size());
+}
+
+bool Engine::draft_for(HostRequest& host, BudgetUse& planned) {
   const auto note = [&](draft::GateReason reason) {
     if (reason != host.gate) host.switches.push_back({host.token_count(), reason});
     host.gate = reason;
@@ -68,15 +86,18 @@ bool Engine::draft_for(HostRequest& host) {
   if (!note(gate_of(host))) return false;
   DeviceRequest& device = state_.device.at(host.id);
   int count = steps_->draft_room(host, *config_, room_of(host));
-  while (count > 0 &&
-         !is_within(sum(state_.use, steps_->draft_cost(state_, device, count)), config_->budget))
-    --count;
+  const auto with = [&](int drafted) {
+    return sum(sum(planned, steps_->draft_cost(state_, device, drafted)),
+               launch_of(host.id, drafted));
+  };
+  while (count > 0 && !is_within(with(count), config_->budget)) --count;
   if (count <= 0) {
     if (steps_->draft_room(host, *config_, room_of(host)) > 0)
       note(draft::GateReason::kSaturatedBatch);
     return false;
   }
   const BudgetUse cost = steps_->draft_cost(state_, device, count);
+  const BudgetUse planned_with_draft = with(count);
   if (device.draft != kNoSequence && !feed_backlog(device)) {
     note(draft::GateReason::kLittleMemory);
     return false;
@@ -94,6 +115,7 @@ bool Engine::draft_for(HostRequest& host) {
   device.waiting_pages = cost.temporary_pages;
   host.draft_count = static_cast<int>(device.waiting.proposal.tokens.size());
   state_.use = sum(state_.use, cost);
+  planned = planned_with_draft;
   enter(host, Phase::kVerifying);
   return true;
 }
