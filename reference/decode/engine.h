@@ -74,7 +74,7 @@ class Engine {
   /// Commits the oldest frame in flight. False when there is none.
   bool commit();
   /// draft, verify, commit; asynchronous: draft, verify, then the commit of the frame before. False
-  /// when all requests have finished and nothing is in flight.
+  /// when it neither launched nor committed a frame, which a right engine does only when idle.
   bool step();
 
   const HostRequest& request(RequestId id) const;

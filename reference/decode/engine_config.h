@@ -57,8 +57,8 @@ struct EngineConfig {
   int queue_max = 1 << 20;            ///< requests that wait; more are refused
   int chunk_tokens = 64;              ///< of a prompt, in one step
   std::vector<int> graph_sizes = {};  ///< rows of a step are padded to the next of these
-  bool offloads =
-      false;  ///< preempted requests keep their cells, in host memory, and feed nothing again
+  /// Preempted requests keep their cells, in host memory, and feed nothing again.
+  bool offloads = false;
   bool is_asynchronous = false;  ///< step() commits a frame behind the launch of the next one
   Budget budget = {};
   draft::GateLimits gates = {};

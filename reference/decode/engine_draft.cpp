@@ -7,6 +7,7 @@
 #include "reference/error.h"
 
 namespace draftproof::reference::decode {
+
 int Engine::room_of(const HostRequest& host) const {
   return host.emitted_max - static_cast<int>(host.output.size()) - host.placeholders;
 }
@@ -77,35 +78,28 @@ BudgetUse Engine::launch_of(RequestId id, int drafted) const {
 }
 
 bool Engine::draft_for(HostRequest& host, BudgetUse& planned) {
-  const auto note = [&](draft::GateReason reason) {
-    if (reason != host.gate) host.switches.push_back({host.token_count(), reason});
-    host.gate = reason;
-    return reason == draft::GateReason::kNone;
-  };
   if (!config_->drafts || !host.spec.is_speculative) return false;
-  if (!note(gate_of(host))) return false;
+  const int room = steps_->draft_room(host, *config_, room_of(host));
+  if (room < 1) return false;  // there is nothing left to draft, whatever a gate would say
   DeviceRequest& device = state_.device.at(host.id);
-  int count = steps_->draft_room(host, *config_, room_of(host));
+  draft::GateReason reason = gate_of(host);
+  int count = reason == draft::GateReason::kNone ? room : 0;
   const auto with = [&](int drafted) {
     return sum(sum(planned, steps_->draft_cost(state_, device, drafted)),
                launch_of(host.id, drafted));
   };
   while (count > 0 && !is_within(with(count), config_->budget)) --count;
-  if (count <= 0) {
-    if (steps_->draft_room(host, *config_, room_of(host)) > 0)
-      note(draft::GateReason::kSaturatedBatch);
-    return false;
-  }
+  if (reason == draft::GateReason::kNone && count < 1) reason = draft::GateReason::kSaturatedBatch;
   const BudgetUse cost = steps_->draft_cost(state_, device, count);
   const BudgetUse planned_with_draft = with(count);
-  if (device.draft != kNoSequence && !feed_backlog(device)) {
-    note(draft::GateReason::kLittleMemory);
-    return false;
-  }
-  if (device.draft != kNoSequence && !state_.draft_cache->reserve(device.draft, count)) {
-    note(draft::GateReason::kLittleMemory);
-    return false;
-  }
+  if (count > 0 && device.draft != kNoSequence &&
+      !(feed_backlog(device) && state_.draft_cache->reserve(device.draft, count)))
+    reason = draft::GateReason::kLittleMemory;
+  // One reason a step, so that the log has a line where the reason changed and nowhere else.
+  if (reason != host.gate) host.switches.push_back({host.token_count(), reason});
+  host.gate = reason;
+  if (reason != draft::GateReason::kNone) return false;
+
   device.waiting = make_draft(host, device, count);
   steps_->observe_draft(device, device.waiting);
   if (device.waiting.proposal.tokens.empty()) {

@@ -141,8 +141,6 @@ std::optional<Entry> Engine::decode_of(HostRequest& host, Frame& frame) {
     enter(host, Phase::kFallingBack);
     entry = built();
   }
-  const BudgetUse cost = steps_->launch_cost(state_, entry, vocab_size);
-  if (!is_within(sum(frame.use, cost), config_->budget)) return std::nullopt;
   return entry;
 }
 

@@ -10,7 +10,6 @@
 // prompt. "KV length == tokens" would flag every correct engine.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -29,13 +28,12 @@ namespace draftproof::reference::decode {
 
 enum class Phase : std::uint8_t {
   kWaiting,      ///< not admitted yet, or preempted
-  kPrefilling,   ///< its prompt (or all its tokens, when it resumes) is being fed
+  kPrefilling,   ///< its prompt is being fed; when it resumes, all tokens but the pending one
   kDrafting,     ///< to be drafted for
   kVerifying,    ///< holds a draft that waits for its verification
   kFallingBack,  ///< will be verified without a draft; `gate` says why
   kFinished,
 };
-inline constexpr std::size_t kPhaseCount = 6;
 std::string_view to_string(Phase phase);
 
 /// What the host knows of a request.
@@ -51,12 +49,12 @@ struct HostRequest {
   /// The target's KV length as if every draft in flight were accepted: a launch adds what it feeds,
   /// its commit takes off what was rejected. Nothing in flight: the KV length.
   int computed = 0;
-  /// Verifications before the last preemption, discarded ones too: where it goes on counting.
+  /// Verifications before the last preemption, but those it threw away: where counting goes on.
   std::uint32_t iterations = 0;
-  int epoch = 0;                ///< preemptions so far; a frame launched in another one is stale
-  int in_flight = 0;            ///< frames launched and not committed
-  int placeholders = 0;         ///< tokens that frames in flight may still emit, at most
-  int draft_count = 0;          ///< of the draft that waits
+  int epoch = 0;         ///< preemptions so far; a frame launched in another one is stale
+  int in_flight = 0;     ///< frames launched and not committed
+  int placeholders = 0;  ///< tokens that frames in flight may still emit, at most
+  int draft_count = 0;   ///< of the draft that waits
   draft::GateReason gate = draft::GateReason::kNone;
   std::vector<draft::GateSwitch> switches;  ///< when the gate changed its mind, and why
   std::vector<int> accepted_counts;         ///< of verifications with a draft, newest last

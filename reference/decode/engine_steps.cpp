@@ -140,18 +140,19 @@ std::optional<std::vector<bool>> EngineSteps::mask(const HostRequest& host,
                                                    const DeviceRequest& device, const Entry& entry,
                                                    int node) const {
   if (!host.spec.grammar) return std::nullopt;
-  bool is_on = device.is_grammar_on;
-  model::Grammar::State at = device.grammar_state;
-  for (const Token token : tokens_to(entry.draft.proposal, node)) {
-    if (!is_on) {
-      is_on = token == host.spec.grammar_behind;
-      continue;
-    }
-    // Behind a refused token nothing is ever reached, and everything is allowed.
-    if (at != model::Grammar::kRefused) at = host.spec.grammar->next(at, token);
+  const std::vector<Token> tokens = tokens_to(entry.draft.proposal, node);
+  auto first = tokens.begin();
+  if (!device.is_grammar_on) {
+    first = std::find(first, tokens.end(), host.spec.grammar_behind);
+    if (first == tokens.end()) return std::nullopt;
+    ++first;
   }
-  if (!is_on || at == model::Grammar::kRefused) return std::nullopt;
-  return host.spec.grammar->allowed(at);
+  // Behind a refused token nothing is ever reached, and everything is allowed.
+  if (device.grammar_state == model::Grammar::kRefused) return std::nullopt;
+  const auto state =
+      host.spec.grammar->behind(device.grammar_state, std::span(first, tokens.end()));
+  if (!state) return std::nullopt;
+  return host.spec.grammar->allowed(*state);
 }
 
 std::uint32_t EngineSteps::coin_position(const DeviceRequest& device) const {

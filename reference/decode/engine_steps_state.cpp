@@ -130,7 +130,6 @@ std::vector<Token> EngineSteps::published(const EngineState& state, const Device
 }
 
 void EngineSteps::attach(EngineState& state, DeviceRequest& device) const {
-  // Recurrent state is not in pages: a prefix that is found would leave it behind.
   state.target_cache->attach_prefix(device.target, device.tokens);
   if (device.draft != kNoSequence) state.draft_cache->attach_prefix(device.draft, device.tokens);
 }

@@ -48,8 +48,7 @@ class Hashed final : public LanguageModel {
       const int weight = (weight_of(own, token) * (16 - model_.shared_parts) +
                           weight_of(shared, token) * model_.shared_parts) /
                          16;
-      row[static_cast<std::size_t>(token)] =
-          logarithms()[static_cast<std::size_t>(weight < 1 ? 1 : weight)];
+      row[static_cast<std::size_t>(token)] = logarithms()[static_cast<std::size_t>(weight)];
     }
   }
 

@@ -205,7 +205,7 @@ TEST(Engine, ASeedDecidesWhateverTheCompany) {
   EXPECT_NE(outputs(config, {spec})[0], alone[0]);
   spec.seed.reset();
   const auto two = outputs(config, {spec, spec});
-  EXPECT_NE(two[0], two[1]);  // equal with probability 2^-16 at most; the seed is fixed
+  EXPECT_NE(two[0], two[1]);  // the engine's seed is fixed: there is no chance in it
 }
 
 TEST(Engine, RefusesWhatItCannotServeAndSaysWhy) {
