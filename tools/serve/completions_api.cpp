@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
+#include <limits>
 
 #include "reference/error.h"
 #include "tools/engines/http.h"
@@ -32,6 +34,45 @@ void CompletionsExchange::read_model(Fields& fields) const {
   if (model && *model != served_->model)
     throw UnknownModel(
         fmt::format("model: there is none of this name; {} is served", served_->model));
+}
+
+std::vector<std::vector<Token>> CompletionsExchange::read_prompts(Fields& fields) {
+  const Json* prompt = fields.value("prompt");
+  if (prompt == nullptr) throw Error(ErrorKind::kInput, "is missing; give ids or a text", "prompt");
+  auto prompts = prompts_of(*prompt, "prompt", *served_);
+  prompt_count_ = prompts.size();
+  return prompts;
+}
+
+void CompletionsExchange::read_logprob_count(Fields& fields, std::int64_t count_max, Order& order) {
+  const auto count = fields.integer("logprobs", 0, count_max);
+  if (!count) return;
+  logprob_count_ = static_cast<int>(*count);
+  order.spec.logprob_count = std::min(logprob_count_, served_->vocab_size());
+}
+
+void CompletionsExchange::read_penalties(Fields& fields, Order& order) {
+  reference::Penalties& penalties = order.spec.adjustments.penalties;
+  penalties.frequency = fields.number("frequency_penalty", -2, 2).value_or(0);
+  penalties.presence = fields.number("presence_penalty", -2, 2).value_or(0);
+}
+
+void CompletionsExchange::read_seed(Fields& fields, Order& order) {
+  const auto seed = fields.integer("seed", std::numeric_limits<std::int64_t>::min(),
+                                   std::numeric_limits<std::int64_t>::max());
+  if (seed) order.spec.seed = static_cast<std::uint64_t>(*seed);
+}
+
+void CompletionsExchange::read_counts_and_end(Fields& fields,
+                                              const std::vector<std::vector<Token>>& prompts,
+                                              const Order& order) {
+  const std::int64_t choices = fields.integer("n", 1, kChoicesMax).value_or(1);
+  const std::int64_t count =
+      fields.integer("max_tokens", 1, std::numeric_limits<std::int64_t>::max()).value_or(16);
+  fields.end();
+  orders = orders_for(prompts, order, choices);
+  for (Order& each : orders)
+    each.spec.max_tokens = tokens_within(each.spec.prompt, count, "max_tokens", *served_);
 }
 
 std::string CompletionsExchange::name_of(Token token) const {

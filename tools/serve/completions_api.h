@@ -1,5 +1,5 @@
 // The completions API of OpenAI, which vLLM speaks with fields of its own: how answers and streams
-// are written. Reading a body is each dialect's business.
+// are written, and the fields that both read alike. The rest of a body is each dialect's business.
 #pragma once
 
 #include <string>
@@ -25,6 +25,18 @@ class CompletionsExchange : public Exchange {
   void read_streaming(Fields& fields);
   /// "model": absent or the served one, else UnknownModel.
   void read_model(Fields& fields) const;
+  /// "prompt", which must be there; counts them.
+  std::vector<std::vector<Token>> read_prompts(Fields& fields);
+  /// "logprobs" as a count of the likeliest tokens, `count_max` at most.
+  void read_logprob_count(Fields& fields, std::int64_t count_max, Order& order);
+  /// "frequency_penalty", "presence_penalty"
+  static void read_penalties(Fields& fields, Order& order);
+  /// "seed"
+  static void read_seed(Fields& fields, Order& order);
+  /// "n" and "max_tokens", the last fields that are read: what nobody asked for is refused, and the
+  /// orders are made.
+  void read_counts_and_end(Fields& fields, const std::vector<std::vector<Token>>& prompts,
+                           const Order& order);
   /// Text of a token in lists of logprobs.
   virtual std::string name_of(Token token) const;
   /// What a choice has beside text, index, logprobs and finish_reason; `from`: the first token that
@@ -39,7 +51,6 @@ class CompletionsExchange : public Exchange {
   virtual void add_text(Json& choice, const std::string& text, bool is_chunk) const;
 
   const Served* served_;
-  std::size_t prompt_count_ = 1;  ///< orders are as many choices of each
   int logprob_count_ = -1;
 
  private:
@@ -48,6 +59,7 @@ class CompletionsExchange : public Exchange {
   Json usage_of(const std::vector<Completion>& done) const;
 
   std::string id_;
+  std::size_t prompt_count_ = 1;  ///< orders are as many choices of each
   bool has_usage_ = false;
 };
 

@@ -10,7 +10,6 @@
 #include "tools/serve/completions_api.h"
 #include "tools/serve/request_fields.h"
 #include "tools/serve/structure.h"
-#include "tools/serve/tokenizer.h"
 
 namespace draftproof::tools::serve {
 namespace {
@@ -21,50 +20,31 @@ void read_sampling(Fields& fields, Order& order, const Served& served) {
   reference::Sampling& sampling = order.spec.sampling;
   sampling.temperature = fields.number("temperature", 0, 2).value_or(1);
   sampling.top_p = fields.number("top_p", 0, 1).value_or(1);
-  reference::Adjustments& adjustments = order.spec.adjustments;
-  adjustments.penalties.frequency = fields.number("frequency_penalty", -2, 2).value_or(0);
-  adjustments.penalties.presence = fields.number("presence_penalty", -2, 2).value_or(0);
   if (const Json* bias = fields.value("logit_bias"))
-    adjustments.logit_bias = bias_of(*bias, "logit_bias", served, -100, 100);
-  const auto seed = fields.integer("seed", std::numeric_limits<std::int64_t>::min(),
-                                   std::numeric_limits<std::int64_t>::max());
-  if (seed) order.spec.seed = static_cast<std::uint64_t>(*seed);
+    order.spec.adjustments.logit_bias = bias_of(*bias, "logit_bias", served, -100, 100);
   order.spec.eos = served.eos;
   order.stop_texts = fields.texts("stop", kStopsMax, kStopBytesMax).value_or(order.stop_texts);
   if (const Json* format = fields.value("response_format"))
     order.spec.grammar = grammar_of_response_format(*format, "response_format", served);
 }
 
-constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
-
 class OpenaiExchange : public CompletionsExchange {
  public:
   OpenaiExchange(const Json& body, const Served& served) : CompletionsExchange(served) {
     Fields fields(body);
     read_model(fields);
-    const Json* prompt = fields.value("prompt");
-    if (prompt == nullptr)
-      throw Error(ErrorKind::kInput, "is missing; give ids or a text", "prompt");
-    const auto prompts = prompts_of(*prompt, "prompt", served);
-    prompt_count_ = prompts.size();
+    const auto prompts = read_prompts(fields);
     Order order;
     read_sampling(fields, order, served);
-    const auto logprobs = fields.integer("logprobs", 0, 5);
-    if (logprobs) {
-      logprob_count_ = static_cast<int>(*logprobs);
-      order.spec.logprob_count = std::min(logprob_count_, served.vocab_size());
-    }
+    read_penalties(fields, order);
+    read_seed(fields, order);
+    read_logprob_count(fields, 5, order);
     read_streaming(fields);
     fields.accept("user");
     fields.accept_only("echo", {false});
     fields.accept_only("suffix", {});
     fields.accept_only("best_of", {1});
-    const std::int64_t choices = fields.integer("n", 1, kChoicesMax).value_or(1);
-    const std::int64_t count = fields.integer("max_tokens", 1, kAny).value_or(16);
-    fields.end();
-    orders = orders_for(prompts, order, choices);
-    for (Order& each : orders)
-      each.spec.max_tokens = tokens_within(each.spec.prompt, count, "max_tokens", served);
+    read_counts_and_end(fields, prompts, order);
   }
 };
 
@@ -111,6 +91,8 @@ class ChatExchange : public CompletionsExchange {
     const auto prompt = prompt_of_messages(*messages, served);
     Order order;
     read_sampling(fields, order, served);
+    read_penalties(fields, order);
+    read_seed(fields, order);
     const bool has_logprobs = fields.flag("logprobs").value_or(false);
     const auto top = fields.integer("top_logprobs", 0, 20);
     if (top && !has_logprobs)
@@ -127,6 +109,7 @@ class ChatExchange : public CompletionsExchange {
     fields.accept_only("tool_choice", {"none"});
     fields.accept_only("parallel_tool_calls", {true, false});
     const std::int64_t choices = fields.integer("n", 1, kChoicesMax).value_or(1);
+    constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
     auto count = fields.integer("max_completion_tokens", 1, kAny);
     const auto older = fields.integer("max_tokens", 1, kAny);
     if (count && older)

@@ -3,7 +3,6 @@
 // ones (--logprobs-mode raw_logprobs, the default): before temperature and filters.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <limits>
 
 #include "reference/error.h"
@@ -22,11 +21,7 @@ class VllmExchange : public CompletionsExchange {
   VllmExchange(const Json& body, const Served& served) : CompletionsExchange(served) {
     Fields fields(body);
     read_model(fields);
-    const Json* prompt = fields.value("prompt");
-    if (prompt == nullptr)
-      throw Error(ErrorKind::kInput, "is missing; give ids or a text", "prompt");
-    const auto prompts = prompts_of(*prompt, "prompt", served);
-    prompt_count_ = prompts.size();
+    const auto prompts = read_prompts(fields);
     Order order;
     read_sampling(fields, order);
     read_adjustments(fields, order);
@@ -35,16 +30,8 @@ class VllmExchange : public CompletionsExchange {
     read_structure(fields, order);
     read_streaming(fields);
     read_idle(fields);
-    const auto seed = fields.integer("seed", std::numeric_limits<std::int64_t>::min(),
-                                     std::numeric_limits<std::int64_t>::max());
-    if (seed) order.spec.seed = static_cast<std::uint64_t>(*seed);
-    const std::int64_t choices = fields.integer("n", 1, kChoicesMax).value_or(1);
-    const std::int64_t count =
-        fields.integer("max_tokens", 1, std::numeric_limits<std::int64_t>::max()).value_or(16);
-    fields.end();
-    orders = orders_for(prompts, order, choices);
-    for (Order& each : orders)
-      each.spec.max_tokens = tokens_within(each.spec.prompt, count, "max_tokens", served);
+    read_seed(fields, order);
+    read_counts_and_end(fields, prompts, order);
   }
 
  protected:
@@ -94,9 +81,8 @@ class VllmExchange : public CompletionsExchange {
 
   void read_adjustments(Fields& fields, Order& order) const {
     reference::Adjustments& adjustments = order.spec.adjustments;
+    read_penalties(fields, order);
     adjustments.penalties.repetition = fields.number("repetition_penalty", 1e-3, 1e3).value_or(1);
-    adjustments.penalties.frequency = fields.number("frequency_penalty", -2, 2).value_or(0);
-    adjustments.penalties.presence = fields.number("presence_penalty", -2, 2).value_or(0);
     if (const Json* bias = fields.value("logit_bias")) {
       refuse_with_speculation(true, "logit_bias");
       adjustments.logit_bias = bias_of(*bias, "logit_bias", *served_, -100, 100);
@@ -112,11 +98,7 @@ class VllmExchange : public CompletionsExchange {
   }
 
   void read_logprobs(Fields& fields, Order& order) {
-    const auto count = fields.integer("logprobs", 0, kLogprobsMax);
-    if (count) {
-      logprob_count_ = static_cast<int>(*count);
-      order.spec.logprob_count = std::min(logprob_count_, served_->vocab_size());
-    }
+    read_logprob_count(fields, kLogprobsMax, order);
     const auto prompt_count = fields.integer("prompt_logprobs", 0, kLogprobsMax);
     has_prompt_logprobs_ = prompt_count.has_value();
     if (prompt_count) order.prompt_logprob_count = static_cast<int>(*prompt_count);
