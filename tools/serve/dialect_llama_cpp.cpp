@@ -97,7 +97,6 @@ void read_bias(Fields& fields, Order& order, const Served& served) {
   if (!object.is_object())
     throw Error(ErrorKind::kInput, "must be an array of [ID, BIAS]", "logit_bias");
   constexpr double kBiasMax = 1e6;
-  std::vector<Token> banned;
   for (auto& [name, bias] : object.items())
     if (bias == false) bias = -kBiasMax - 1;
   for (auto entry : bias_of(object, "logit_bias", served, -kBiasMax - 1, kBiasMax)) {

@@ -17,6 +17,11 @@ namespace draftproof::tools::serve {
 namespace {
 
 constexpr double kLeastLogprob = std::numeric_limits<float>::lowest();
+constexpr std::int64_t kTokensUsual = 128;  ///< max_new_tokens where a request says nothing
+
+double ratio_of(std::int64_t a, std::int64_t b) {
+  return b > 0 ? static_cast<double>(a) / static_cast<double>(b) : 0.0;
+}
 
 class SglangExchange : public Exchange {
  public:
@@ -31,17 +36,14 @@ class SglangExchange : public Exchange {
     const auto prompts = prompts_of(value, place, served);
     is_batch_ = value.is_array() && !value.front().is_number();
     Order order;
-    std::int64_t choices = 1;
     const Json none = Json::object();
     const Json* sampling = fields.value("sampling_params");
     Fields inner(sampling != nullptr ? *sampling : none, "sampling_params");
     read_sampling(inner, order);
     read_end(inner, order);
     read_structure(inner, order);
-    choices = inner.integer("n", 1, kChoicesMax).value_or(1);
-    const std::int64_t count =
-        inner.integer("max_new_tokens", 1, std::numeric_limits<std::int64_t>::max()).value_or(128);
-    const bool has_count = inner.value("max_new_tokens") != nullptr;
+    const std::int64_t choices = inner.integer("n", 1, kChoicesMax).value_or(1);
+    const auto count = inner.integer("max_new_tokens", 1, std::numeric_limits<std::int64_t>::max());
     inner.end();
     read_logprobs(fields, order);
     is_streaming = fields.flag("stream").value_or(false);
@@ -61,7 +63,7 @@ class SglangExchange : public Exchange {
     for (Order& each : orders) {
       const std::int64_t room = room_behind(each.spec.prompt, served);
       each.spec.max_tokens =
-          tokens_within(each.spec.prompt, has_count ? count : std::min(count, room),
+          tokens_within(each.spec.prompt, count.value_or(std::min(kTokensUsual, room)),
                         "sampling_params.max_new_tokens", served);
     }
   }
@@ -202,15 +204,12 @@ class SglangExchange : public Exchange {
     if (!served_->is_speculative() || !done.is_done()) return;
     const auto& metrics = done.metrics;
     const std::int64_t accepted = metrics.accepted + metrics.cut_accepted;
-    const auto ratio = [](std::int64_t a, std::int64_t b) {
-      return b > 0 ? static_cast<double>(a) / static_cast<double>(b) : 0.0;
-    };
     meta["spec_verify_ct"] = metrics.verifications;
     meta["spec_num_correct_drafts"] = accepted;
     meta["spec_num_proposed_drafts"] = metrics.drafted;
-    meta["spec_accept_rate"] = ratio(accepted, metrics.drafted);
+    meta["spec_accept_rate"] = ratio_of(accepted, metrics.drafted);
     meta["spec_accept_length"] =
-        ratio(static_cast<std::int64_t>(done.tokens.size()), metrics.verifications);
+        ratio_of(static_cast<std::int64_t>(done.tokens.size()), metrics.verifications);
   }
 
   Json whole(const Completion& done, std::size_t index) const {
@@ -240,10 +239,6 @@ class SglangExchange : public Exchange {
 
 std::unique_ptr<Exchange> read(const Json& body, const Served& served) {
   return std::make_unique<SglangExchange>(body, served);
-}
-
-double ratio_of(std::int64_t a, std::int64_t b) {
-  return b > 0 ? static_cast<double>(a) / static_cast<double>(b) : 0.0;
 }
 
 std::string server_info(const Served& served, const Totals& totals) {

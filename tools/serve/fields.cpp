@@ -53,6 +53,28 @@ std::int64_t integer_of(const Json& value, const std::string& place, std::int64_
   return value.get<std::int64_t>();
 }
 
+std::vector<std::string> texts_of(const Json& value, const std::string& place,
+                                  std::size_t count_max, std::size_t bytes_max) {
+  if (!value.is_array() && !value.is_string()) refuse(place, "must be a text or an array of texts");
+  std::vector<Json> items;
+  if (value.is_string()) {
+    items.push_back(value);
+  } else if (value.size() > count_max) {
+    refuse(place, fmt::format("has {} texts; at most {} are taken", value.size(), count_max));
+  } else {
+    items.assign(value.begin(), value.end());
+  }
+  std::vector<std::string> texts;
+  for (const Json& item : items) {
+    const std::string at = fmt::format("{}[{}]", place, texts.size());
+    if (!item.is_string()) refuse(at, "is " + shown(item) + "; it must be a text");
+    texts.push_back(item.get<std::string>());
+    if (texts.back().empty() || texts.back().size() > bytes_max)
+      refuse(at, fmt::format("must have 1 to {} bytes", bytes_max));
+  }
+  return texts;
+}
+
 }  // namespace
 
 Json parse_body(std::string_view body) {
@@ -119,12 +141,6 @@ std::optional<std::string> Fields::text(const std::string& name) {
   return found->get<std::string>();
 }
 
-std::optional<std::vector<Token>> Fields::ids(const std::string& name, std::size_t count_max) {
-  const Json* found = value(name);
-  if (found == nullptr) return {};
-  return ids_of(*found, path(name), count_max);
-}
-
 std::optional<std::vector<std::string>> Fields::texts(const std::string& name,
                                                       std::size_t count_max,
                                                       std::size_t bytes_max) {
@@ -159,28 +175,6 @@ std::vector<Token> ids_of(const Json& value, const std::string& place, std::size
     ids.push_back(static_cast<Token>(integer_of(value[i], fmt::format("{}[{}]", place, i), 0,
                                                 std::numeric_limits<Token>::max())));
   return ids;
-}
-
-std::vector<std::string> texts_of(const Json& value, const std::string& place,
-                                  std::size_t count_max, std::size_t bytes_max) {
-  if (!value.is_array() && !value.is_string()) refuse(place, "must be a text or an array of texts");
-  std::vector<Json> items;
-  if (value.is_string()) {
-    items.push_back(value);
-  } else if (value.size() > count_max) {
-    refuse(place, fmt::format("has {} texts; at most {} are taken", value.size(), count_max));
-  } else {
-    items.assign(value.begin(), value.end());
-  }
-  std::vector<std::string> texts;
-  for (const Json& item : items) {
-    const std::string at = fmt::format("{}[{}]", place, texts.size());
-    if (!item.is_string()) refuse(at, "is " + shown(item) + "; it must be a text");
-    texts.push_back(item.get<std::string>());
-    if (texts.back().empty() || texts.back().size() > bytes_max)
-      refuse(at, fmt::format("must have 1 to {} bytes", bytes_max));
-  }
-  return texts;
 }
 
 }  // namespace draftproof::tools::serve

@@ -47,8 +47,6 @@ class Fields {
   /// Written without a fraction, in [low, high].
   std::optional<std::int64_t> integer(const std::string& name, std::int64_t low, std::int64_t high);
   std::optional<std::string> text(const std::string& name);
-  /// Of at most `count_max` integers in [0, 2^31); none is allowed.
-  std::optional<std::vector<Token>> ids(const std::string& name, std::size_t count_max);
   /// A text or a list of texts, none of them empty.
   std::optional<std::vector<std::string>> texts(const std::string& name, std::size_t count_max,
                                                 std::size_t bytes_max);
@@ -69,10 +67,7 @@ class Fields {
   std::set<std::string> known_;
 };
 
-/// The ids of a JSON array, as Fields::ids.
+/// At most `count_max` integers in [0, 2^31) of a JSON array, which may be empty.
 std::vector<Token> ids_of(const Json& value, const std::string& place, std::size_t count_max);
-/// As Fields::texts.
-std::vector<std::string> texts_of(const Json& value, const std::string& place,
-                                  std::size_t count_max, std::size_t bytes_max);
 
 }  // namespace draftproof::tools::serve
