@@ -237,8 +237,11 @@ class Parser {
       set.add({byte_range(first.byte(), last.byte())});
     }
     ++at_;
+    // Before the negation: "[^]" is any character to some engines, and to others a class that lists
+    // ']' and goes on.
+    const bool is_listed = !set.is_empty();
     if (is_negated) set = set.negated();
-    if (set.is_empty()) refuse(begin, {"the class matches no character; list one"});
+    if (!is_listed || set.is_empty()) refuse(begin, {"the class matches no character; list one"});
     return set;
   }
 

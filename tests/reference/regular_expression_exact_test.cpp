@@ -213,6 +213,8 @@ TEST(RegularExpression, IsRefusedWithThePlaceAndTheRemedy) {
       {"a[^b", "byte 1: ", "add ']'"},
       {"a[b-", "byte 1: ", "add ']'"},
       {"[]", "byte 0: ", "list one"},
+      {"[^]", "byte 0: ", "list one"},
+      {"a[^]b[c]", "byte 1: ", "list one"},
       {"[^\\s\\S]", "byte 0: ", "list one"},
       {"a[b-a]", "byte 2: ", "write the smaller character first"},
       {"[a-\\d]", "byte 1: ", "write \\- for the character"},
