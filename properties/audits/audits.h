@@ -8,8 +8,9 @@
 //   two tokens      the first two tokens that drafts can reach have the target's joint law
 //   logprobs        what is reported of a token is the logarithm of its probability
 //   counters        what the engine says of its drafts fits what it emitted
-// The law audits are e-processes (oracle/sequential.h): they may be looked at after every batch and
-// stop at the first alarm; P(ever an alarm on a lossless engine) <= `false_alarms`.
+// The law audits are e-processes (oracle/sequential.h), looked at after every batch: an alarm at
+// any look convicts, and sampling stops when both have raised theirs. P(ever an alarm on a lossless
+// engine) <= `false_alarms`.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +24,11 @@
 namespace draftproof::properties::audits {
 
 struct AuditSettings {
-  std::vector<Prompt> prompts;     ///< at least one; tried in order of length
-  SamplingRequest request = {};    ///< of all; prompt and sampling are the audit's, laws drop seeds
-  std::size_t batch_size = 32;     ///< requests that are handed over together
-  std::size_t sample_count = 256;  ///< completions of a prompt, for the laws
+  std::vector<Prompt> prompts;  ///< at least one; tried in order of length
+  /// Of all; prompt and sampling are the audit's, and those that draw anew drop its seed.
+  SamplingRequest request = {};
+  std::size_t batch_size = 32;      ///< requests that are handed over together
+  std::size_t sample_count = 256;   ///< completions of a prompt, for the laws
   std::size_t sampled_prompts = 4;  ///< for the laws, spread over all
   double false_alarms = 1e-9;       ///< of one verdict
   std::uint64_t seed = 1;           ///< of the audit's own coins

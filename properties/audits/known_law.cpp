@@ -89,7 +89,7 @@ class Places {
     return law;
   }
 
-  oracle::Witness witness(const std::string& let) const {
+  oracle::Witness witness(const std::string& let, double log_evidence) const {
     oracle::Witness witness;
     witness.let = let;
     const auto total = static_cast<double>(tokens_);
@@ -104,7 +104,7 @@ class Places {
     witness.observed = "it came at " + percent(static_cast<double>(likeliest_) / total) + " of " +
                        std::to_string(tokens_) + " positions";
     witness.because =
-        "places of the tokens in their laws are not uniform: " + against(log_evidence());
+        "places of the tokens in their laws are not uniform: " + against(log_evidence);
     return witness;
   }
 
@@ -135,8 +135,8 @@ class Pairs {
   double log_evidence() const { return oracle::log_evidence(counts_, law_); }
   const std::vector<double>& law() const { return law_; }
 
-  /// The pair that departs most.
-  oracle::Witness witness() const {
+  /// The pair that departs most; `log_evidence` is that of all prompts, since this one was chosen.
+  oracle::Witness witness(double log_evidence) const {
     std::size_t worst = 0;
     double most = -1;
     for (std::size_t cell = 0; cell < law_.size(); ++cell) {
@@ -158,7 +158,7 @@ class Pairs {
                        percent(static_cast<double>(counts_[worst]) / static_cast<double>(total_)) +
                        " of " + std::to_string(total_) + " completions";
     witness.because = "the pair that departs most of " + std::to_string(vocab_size_ * vocab_size_) +
-                      "; all together:\n" + against(log_evidence());
+                      "; all prompts together:\n" + against(log_evidence);
     return witness;
   }
 
@@ -213,14 +213,22 @@ class Sample {
              engine_.generate(Arm::kSpeculative, {count, requests_[i]}))
           add(i, completion);
       }
-      if (places_.log_evidence() >= log_alarm_ && pair_evidence() >= log_alarm_) return;
+      look(places_.log_evidence(), place_evidence_);
+      look(mean_of_pairs(), pair_evidence_);
+      if (place_evidence_ >= log_alarm_ && pair_evidence_ >= log_alarm_) return;
     }
   }
 
   oracle::Verdict next_token() const {
     oracle::Verdict verdict =
         verdict_of(engine_, "next_token_law", oracle::Claim::kMarginalLossless);
-    judge(verdict, places_.log_evidence(), places_.witness(words_of(requests_.front()) + others()));
+    judge(verdict, place_evidence_,
+          places_.witness(words_of(requests_.front()) + others(), place_evidence_));
+    if (verdict.kind == oracle::VerdictKind::kUpheld && places_.tokens() == 0) {
+      verdict.kind = oracle::VerdictKind::kInconclusive;
+      verdict.evidence = "no token came that could be counted";
+      return verdict;
+    }
     verdict.evidence = std::to_string(places_.tokens()) + " tokens, " + verdict.evidence;
     verdict.smallest_visible_effect =
         "places off by a total variation of " +
@@ -239,14 +247,17 @@ class Sample {
     const auto worst = std::max_element(
         pairs_.begin(), pairs_.end(),
         [](auto& first, auto& second) { return first.log_evidence() < second.log_evidence(); });
-    judge(verdict, pair_evidence(), worst->witness());
+    judge(verdict, pair_evidence_, worst->witness(pair_evidence_));
     verdict.evidence =
         std::to_string(pairs_.size()) + " joint laws of tokens 2 and 3, " + verdict.evidence;
     // The mean over m prompts is large when one of them is m times as large.
     const double log_alarm = log_alarm_ + std::log(static_cast<double>(pairs_.size()));
+    double distance = 0;
+    for (const Pairs& pairs : pairs_)
+      distance = std::max(distance,
+                          visible_distance(pairs.law(), verdict.trials / pairs_.size(), log_alarm));
     verdict.smallest_visible_effect =
-        "a joint law off by a total variation of " +
-        rounded_up(visible_distance(worst->law(), verdict.trials / pairs_.size(), log_alarm));
+        "a joint law off by a total variation of " + rounded_up(distance);
     return verdict;
   }
 
@@ -276,7 +287,13 @@ class Sample {
     return known;
   }
 
-  double pair_evidence() const {
+  /// An alarm stays one, whatever comes behind it; its evidence is then the largest of any look.
+  void look(double log_evidence, double& known) const {
+    known = known >= log_alarm_ ? std::max(known, log_evidence) : log_evidence;
+  }
+
+  /// Without pairs nothing is waited for.
+  double mean_of_pairs() const {
     if (!has_pairs()) return log_alarm_;
     std::vector<double> each;
     for (const Pairs& pairs : pairs_) each.push_back(pairs.log_evidence());
@@ -301,6 +318,7 @@ class Sample {
   const KnownTarget& target_;
   const AuditSettings& settings_;
   double log_alarm_ = 0;
+  double place_evidence_ = 0, pair_evidence_ = 0;  ///< as look() keeps them
   std::uint64_t completions_ = 0;
   std::vector<SamplingRequest> requests_;
   Places places_;
@@ -339,7 +357,8 @@ double visible_distance(const std::vector<double>& law, std::uint64_t sample_cou
 
 std::vector<oracle::Verdict> known_law(Engine& engine, const KnownTarget& target,
                                        const AuditSettings& settings) {
-  DRAFTPROOF_CHECK(!settings.prompts.empty() && settings.batch_size > 0);
+  DRAFTPROOF_CHECK(!settings.prompts.empty() && settings.batch_size > 0 &&
+                   settings.sampled_prompts > 0 && settings.sample_count > 0);
   Sample sample(engine, target, settings);
   sample.draw();
   return {sample.next_token(), sample.two_tokens()};

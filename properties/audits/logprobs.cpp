@@ -15,7 +15,7 @@ using reference::Token;
 
 /// Masses differ from exp of the logit by a relative 1.56e-7 at most (tools/docs/numerics.md), in
 /// numerator and sum, and engines report fp32, of which half a step is 4.8e-7 at logprobs below 16
-/// in size. Ten times their sum.
+/// in size. More than ten times their sum.
 constexpr double kTolerance = 1e-5;
 
 /// NaN is never close.

@@ -61,8 +61,10 @@ oracle::Verdict support(Engine& engine, const KnownTarget& target, const AuditSe
   for (int round = 0; round < kRounds; ++round) {
     for (std::size_t begin = 0; begin < prompts.size(); begin += settings.batch_size) {
       std::vector<SamplingRequest> requests;
-      for (std::size_t i = begin; i < std::min(begin + settings.batch_size, prompts.size()); ++i)
+      for (std::size_t i = begin; i < std::min(begin + settings.batch_size, prompts.size()); ++i) {
         requests.push_back(request_for(settings, prompts[i], filtered));
+        requests.back().seed.reset();  // with one of its own all rounds would be the same draw
+      }
       const auto completions = engine.generate(Arm::kSpeculative, requests);
       for (std::size_t i = 0; i < requests.size(); ++i) {
         ++verdict.trials;

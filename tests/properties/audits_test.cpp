@@ -44,7 +44,8 @@ using Tamper = std::function<void(Arm, std::size_t companions, Completion&)>;
 
 class FakeEngine : public Engine {
  public:
-  explicit FakeEngine(Twist twist = {}, Tamper tamper = {}, std::uint64_t seed = 1)
+  /// The seed is another one than AuditSettings has: the audits' coins are not the engine's.
+  explicit FakeEngine(Twist twist = {}, Tamper tamper = {}, std::uint64_t seed = 2)
       : twist_(std::move(twist)), tamper_(std::move(tamper)), random_(seed) {}
 
   Capabilities capabilities() const override {
@@ -140,6 +141,7 @@ TEST(Audits, UpholdNothingOfAnEngineThatSaysNothing) {
   });
   EXPECT_EQ(greedy_parity(engine, settings_of()).kind, VerdictKind::kInconclusive);
   EXPECT_EQ(support(engine, target(), settings_of()).kind, VerdictKind::kInconclusive);
+  EXPECT_EQ(known_law(engine, target(), settings_of())[0].kind, VerdictKind::kInconclusive);
 }
 
 TEST(GreedyParity, TellsTheShortestPromptAndTheFirstTokenThatDiffers) {
@@ -244,12 +246,49 @@ class SeededEngine final : public FakeEngine {
   }
 };
 
+class RequestLog final : public FakeEngine {
+ public:
+  std::vector<Completion> generate(Arm arm, const std::vector<SamplingRequest>& requests) override {
+    asked.insert(asked.end(), requests.begin(), requests.end());
+    return FakeEngine::generate(arm, requests);
+  }
+  std::vector<SamplingRequest> asked;
+};
+
+TEST(Support, DrawsWithoutTheSeedOfTheRequest) {
+  RequestLog engine;
+  AuditSettings settings = settings_of();
+  settings.request.seed = 5;
+  support(engine, target(), settings);
+  EXPECT_EQ(engine.asked.size(), 4 * settings.prompts.size());
+  for (const SamplingRequest& request : engine.asked) EXPECT_FALSE(request.seed);
+}
+
 TEST(KnownLaw, DrawsWithoutTheSeedOfTheRequest) {
   SeededEngine engine;
   AuditSettings settings = settings_of();
   settings.request.seed = 5;
   for (const oracle::Verdict& verdict : known_law(engine, target(), settings))
     EXPECT_EQ(verdict.kind, VerdictKind::kUpheld) << verdict.property << " " << verdict.evidence;
+}
+
+// An engine that is right again behind its first batches: evidence falls below the alarm, and the
+// alarm has been raised. Tokens 2 and 3 are always right, so that sampling goes on to its end.
+TEST(KnownLaw, KeepsAnAlarmThatLaterDrawsWouldTakeBack) {
+  std::size_t drawn = 0;
+  FakeEngine engine(
+      [&](const SamplingRequest&, std::span<const Token> emitted, std::vector<double>& law) {
+        if (emitted.size() < 3 || ++drawn > 600) return;
+        const auto top = std::max_element(law.begin(), law.end());
+        for (double& each : law) each /= 2;
+        *top += 0.5;
+      });
+  AuditSettings settings = settings_of(4096);
+  settings.false_alarms = 1e-3;
+  const auto verdicts = known_law(engine, target(), settings);
+  expect_witness(verdicts[0]);
+  EXPECT_EQ(verdicts[1].kind, VerdictKind::kUpheld);
+  EXPECT_EQ(verdicts[0].trials, 4 * 4096U);
 }
 
 // Ville's inequality, at an alpha that can be seen: of 300 right engines no more than 5% raise an
