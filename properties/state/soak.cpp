@@ -214,7 +214,7 @@ class Runner {
   void check(bool is_whole, Boundary boundary = Boundary::kAfterEmit) {
     found_.whole_checks += is_whole ? 1 : 0;
     found_.result.divergence =
-        is_whole ? twin_.check(engine_, boundary) : twin_.check_light(engine_);
+        is_whole ? twin_.check(engine_, boundary) : twin_.check_light(engine_, boundary);
   }
 
   /// Takes the output of what has finished.

@@ -36,7 +36,7 @@ struct Track {
   std::vector<Judged> in_flight;
 
   std::vector<reference::decode::OutputToken> output;  ///< committed
-  std::size_t compared = 0;  ///< of them, in long runs: tokens that need no look again
+  std::size_t compared = 0;  ///< of them, by light checks: they look at none of these again
   reference::decode::FinishReason finish = reference::decode::FinishReason::kNone;
   reference::decode::Metrics metrics;  ///< `dropped`: at least so many
   std::vector<int> accepted_counts;    ///< of committed verifications with a draft

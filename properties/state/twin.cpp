@@ -60,17 +60,21 @@ void Twin::verified(const decode::VerificationRecord& record) {
 
 std::optional<Divergence> Twin::check(const decode::Engine& engine, Boundary boundary) {
   boundary_ = boundary;
+  for (auto& [id, track] : tracks_) track.compared = 0;
   if (!found_) follow(engine.state());
   if (!found_) found_ = first_of(engine.state(), false);
   if (!found_) remember(engine.state());
   return found_;
 }
 
-std::optional<Divergence> Twin::check_light(const decode::Engine& engine) {
-  boundary_ = Boundary::kAfterEmit;
-  if (!found_) follow(engine.state());
+std::optional<Divergence> Twin::check_light(const decode::Engine& engine, Boundary boundary) {
+  if (found_) return found_;
+  boundary_ = Boundary::kAfterEmit;  // what waiting drafts cost needs the drafts of the last check
+  follow(engine.state());
   if (!found_) found_ = first_of(engine.state(), true);
-  if (!found_)
+  if (found_)
+    found_->boundary = boundary;
+  else
     for (auto& [id, track] : tracks_) {
       track.compared = track.output.size();
       track.draft_length_due = -1;

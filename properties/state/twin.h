@@ -84,8 +84,10 @@ class Twin {
   /// What was found once is answered for ever.
   std::optional<Divergence> check(const reference::decode::Engine& engine, Boundary boundary);
   /// The same for long runs: pages by their counts, leaks, lengths, outputs, logprobs, metrics,
-  /// budgets and phases; no cells, no prefixes, and no state of the device.
-  std::optional<Divergence> check_light(const reference::decode::Engine& engine);
+  /// budgets and phases; no cells, no prefixes, no state of the device, no cost of waiting drafts,
+  /// and no second look at output that a light check has compared before.
+  std::optional<Divergence> check_light(const reference::decode::Engine& engine,
+                                        Boundary boundary = Boundary::kAfterEmit);
 
   /// Verifications that were replayed so far.
   std::int64_t replayed_count() const { return replayed_count_; }

@@ -268,5 +268,46 @@ TEST(Twin, SeesWrongOutputsCountersAndLeaksByALightLook) {
             StateCheck::kLeak);
 }
 
+/// What a light look and a whole one say behind light ones, once `spoil` has changed the state.
+template <typename Spoil>
+std::pair<std::optional<Divergence>, std::optional<Divergence>> said_of(Spoil spoil) {
+  Beside beside(plain_config());
+  beside.engine.observe([&](const VerificationRecord& record) { beside.twin.verified(record); });
+  beside.engine.submit(thirty_tokens());
+  for (int i = 0; i < 4; ++i) {
+    beside.engine.step();
+    EXPECT_FALSE(beside.twin.check_light(beside.engine));
+  }
+  spoil(const_cast<decode::EngineState&>(beside.engine.state()));
+  Twin whole = beside.twin;
+  return {beside.twin.check_light(beside.engine, Boundary::kAfterFeed),
+          whole.check(beside.engine, Boundary::kAfterFeed)};
+}
+
+TEST(Twin, LooksByAWholeLookAtWhatLightOnesHaveCompared) {
+  const auto [light, whole] = said_of([](decode::EngineState& state) {
+    Token& token = state.device.begin()->second.tokens.front();
+    token = (token + 1) % kRunVocab;
+  });
+  EXPECT_FALSE(light);
+  ASSERT_TRUE(whole);
+  EXPECT_EQ(whole->check, StateCheck::kOutput) << to_string(*whole);
+  const auto of_output = said_of([](decode::EngineState& state) {
+    Token& token = state.host.begin()->second.output.front().token;
+    token = (token + 1) % kRunVocab;
+  });
+  EXPECT_FALSE(of_output.first);
+  ASSERT_TRUE(of_output.second);
+  EXPECT_EQ(of_output.second->check, StateCheck::kOutput) << to_string(*of_output.second);
+}
+
+TEST(Twin, NamesTheBoundaryOfALightLookToo) {
+  const auto [light, whole] =
+      said_of([](decode::EngineState& state) { state.target_cache->open(); });
+  ASSERT_TRUE(light);
+  EXPECT_EQ(*light, *whole);
+  EXPECT_EQ(light->boundary, Boundary::kAfterFeed);
+}
+
 }  // namespace
 }  // namespace draftproof::properties::state
