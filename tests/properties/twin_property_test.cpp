@@ -1,6 +1,7 @@
 // A right engine has no divergence from its twin, whatever happens to it.
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <map>
 
 #include "tests/properties/twin_runs.h"
@@ -15,10 +16,27 @@ struct RunCounts {
   std::map<decode::FinishReason, int> finishes;
 };
 
+/// Its rows behind token 3 cannot be judged.
+class UnjudgeableBehindThree final : public decode::LanguageModel {
+ public:
+  explicit UnjudgeableBehindThree(decode::LanguageModelPtr model) : model_(std::move(model)) {}
+  int vocab_size() const override { return model_->vocab_size(); }
+  bool is_recurrent() const override { return model_->is_recurrent(); }
+  void logits(const decode::Seen& seen, reference::Row& row) const override {
+    model_->logits(seen, row);
+    if (seen.tokens.back() == 3) row.assign(row.size(), -std::numeric_limits<float>::infinity());
+  }
+
+ private:
+  decode::LanguageModelPtr model_;
+};
+
 template <typename AnyTwin>
-std::optional<Divergence> diverges(std::uint64_t seed, int call_count, RunCounts& counts) {
+std::optional<Divergence> diverges(std::uint64_t seed, int call_count, RunCounts& counts,
+                                   bool is_unjudgeable = false) {
   Dice dice(seed);
-  const decode::EngineConfig config = run_config(dice);
+  decode::EngineConfig config = run_config(dice);
+  if (is_unjudgeable) config.target = std::make_shared<UnjudgeableBehindThree>(config.target);
   decode::Engine engine(config);
   AnyTwin twin(std::make_shared<const decode::EngineConfig>(config));
   engine.observe([&](const decode::VerificationRecord& record) { twin.verified(record); });
@@ -50,6 +68,16 @@ TEST(Twin, FindsNothingInARightEngine) {
        {decode::FinishReason::kEos, decode::FinishReason::kStop, decode::FinishReason::kLength,
         decode::FinishReason::kContext, decode::FinishReason::kCancelled})
     EXPECT_GT(counts.finishes[reason], 20) << decode::to_string(reason);
+}
+
+TEST(Twin, FindsNothingWhereRowsCannotBeJudged) {
+  RunCounts counts;
+  for (std::uint64_t seed = 1; seed <= 80; ++seed) {
+    const auto divergence = diverges<Twin>(seed, 150, counts, true);
+    EXPECT_FALSE(divergence) << "run " << seed << ": " << to_string(*divergence);
+  }
+  EXPECT_GT(counts.finishes[decode::FinishReason::kStatus], 50);
+  EXPECT_GT(counts.accepted, 100);
 }
 
 TEST(NaiveTwin, ReportsARightEngine) {
