@@ -42,7 +42,7 @@ struct CoverageCell {
 /// "verify at a page edge -1, draft length 2 behind 0, 1 accepted"
 std::string to_string(const CoverageCell& cell);
 
-/// Counts. Draft lengths above `draft_count_max` are not counted.
+/// Counts. Draft lengths above kDraftCountMax are not counted.
 class Coverage {
  public:
   static constexpr int kDraftCountMax = 3;

@@ -1,6 +1,7 @@
 // Soak: millions of tokens through engines under random load, with everything that happens to
 // requests in a day happening every few steps. Identities are looked at behind every call, the
-// whole twin behind some, and every verification of some requests is decided again.
+// whole twin but for prefixes behind some, and every verification of some requests is decided
+// again.
 #pragma once
 
 #include <array>
