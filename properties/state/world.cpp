@@ -46,6 +46,25 @@ std::optional<StateHistory> failing(const World& world, const StateHistory& hist
                       history.begin() + static_cast<std::ptrdiff_t>(result.action_count));
 }
 
+/// `history` without every action that it fails without.
+StateHistory with_least_actions(const World& world, StateHistory history) {
+  // Zeller and Hildebrandt's delta debugging (TSE 2002): halves first, single actions last.
+  for (std::size_t size = history.size() / 2; size >= 1;) {
+    bool is_shorter = false;
+    for (std::size_t begin = 0; begin < history.size();) {
+      const std::optional<StateHistory> shorter = failing(world, without(history, begin, size));
+      if (shorter) {
+        history = *shorter;
+        is_shorter = true;
+      } else {
+        begin += size;
+      }
+    }
+    if (size > 1 || !is_shorter) size /= 2;
+  }
+  return history;
+}
+
 /// `history` with every draft as short, and right for as few tokens, as it still fails with.
 StateHistory with_least_drafts(const World& world, StateHistory history) {
   const auto fails_with = [&](DraftPlan& plan, const DraftPlan& smaller) {
@@ -103,21 +122,12 @@ StateHistory least_history(const World& world, StateHistory history) {
   const std::optional<StateHistory> first = failing(world, history);
   DRAFTPROOF_CHECK(first.has_value(), "a history that does not fail has no least one");
   history = *first;
-  // Zeller and Hildebrandt's delta debugging (TSE 2002): halves first, single actions last.
-  for (std::size_t size = history.size() / 2; size >= 1;) {
-    bool is_shorter = false;
-    for (std::size_t begin = 0; begin < history.size();) {
-      const std::optional<StateHistory> shorter = failing(world, without(history, begin, size));
-      if (shorter) {
-        history = *shorter;
-        is_shorter = true;
-      } else {
-        begin += size;
-      }
-    }
-    if (size > 1 || !is_shorter) size /= 2;
+  // Behind shorter drafts an action may be one too many.
+  for (StateHistory before; before != history;) {
+    before = history;
+    history = with_least_drafts(world, with_least_actions(world, std::move(history)));
   }
-  return with_least_drafts(world, std::move(history));
+  return history;
 }
 
 }  // namespace draftproof::properties::state
