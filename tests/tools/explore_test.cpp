@@ -85,14 +85,15 @@ TEST(Explore, SoaksAndPrintsItsSeed) {
   EXPECT_THAT(explore_page(result), HasSubstr("seed 9: clean, and nothing is left"));
 }
 
-TEST(Explore, RefusesWhatIsNotThereAndNamesWhatIs) {
+TEST(Explore, RefusesWhatIsNotThereAndSaysWhatIs) {
   ExploreSettings world, bug, seed;
   world.world = "flat";
   bug.bug = "none_such";
   seed.seed = "x";
   seed.world = "eos";
   EXPECT_THAT(refusal_of(world), HasSubstr("pages-1"));
-  EXPECT_THAT(refusal_of(bug), HasSubstr("rollback_does_nothing"));
+  EXPECT_THAT(refusal_of(bug), HasSubstr("--bug: \"none_such\" is no fault of an engine, see: "
+                                         "draftproof list state-faults"));
   EXPECT_THAT(refusal_of(seed), HasSubstr("--seed"));
 }
 

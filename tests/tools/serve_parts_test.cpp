@@ -77,13 +77,14 @@ TEST(ServedToy, RefusesWhatItCannotServeAtTheOption) {
   EXPECT_THAT(complaint({.dialect = "tgi"}), HasSubstr("--dialect: there is no tgi"));
   EXPECT_THAT(complaint({.drafts = "magic"}), HasSubstr("--drafts: "));
   EXPECT_THAT(complaint({.drafts = "tree", .rule = "chain"}), HasSubstr("--rule: "));
-  EXPECT_THAT(complaint({.rule = "magic"}), HasSubstr("magic"));
+  EXPECT_THAT(complaint({.rule = "magic"}), HasSubstr("--rule: unknown rule 'magic'"));
   EXPECT_THAT(complaint({.draft_length = 65}), HasSubstr("--draft-length: is 65"));
+  EXPECT_THAT(complaint({.draft_length = 0}), HasSubstr("--draft-length: is 0"));
   EXPECT_THAT(complaint({.vocab_size = 9}), HasSubstr("--vocab: is for --toy hashed"));
   EXPECT_THAT(complaint({.eos = 99}), HasSubstr("--eos: is 99"));
   EXPECT_THAT(complaint({.spelling = "json"}), HasSubstr("--spelling: "));
   EXPECT_THAT(complaint({.context_max = 1}), HasSubstr("--context: is 1"));
-  EXPECT_THAT(complaint({.bug = "no_such_bug"}), HasSubstr("no_such_bug"));
+  EXPECT_THAT(complaint({.bug = "no_such_bug"}), HasSubstr("--bug: \"no_such_bug\" is no fault"));
 }
 
 TEST(ServedToy, ServesEveryToy) {

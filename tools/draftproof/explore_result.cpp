@@ -7,6 +7,7 @@
 #include "properties/state/worlds.h"
 #include "reference/error.h"
 #include "tools/draftproof/settings.h"
+#include "tools/engines/engine_bug.h"
 
 namespace draftproof::tools {
 
@@ -86,7 +87,7 @@ ExploreResult explore_result(const ExploreSettings& settings,
     result.is_interrupted = is_interrupted && is_interrupted();
     return result;
   }
-  if (!settings.bug.empty()) result.bug = &fixtures::state_fault(settings.bug);
+  if (!settings.bug.empty()) result.bug = &engine_bug(settings.bug);
   result.worlds = result.bug != nullptr ? worlds_of(*result.bug) : worlds_of(settings);
   for (const state::World& world : result.worlds) {
     state::ExplorerLimits limits;

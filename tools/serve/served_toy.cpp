@@ -5,10 +5,11 @@
 #include <algorithm>
 #include <mutex>
 
-#include "fixtures/state_faults/state_fault.h"
 #include "reference/decode/draft_source.h"
 #include "reference/error.h"
 #include "reference/model/toys.h"
+#include "reference/verify/verifiers.h"
+#include "tools/engines/engine_bug.h"
 
 namespace draftproof::tools::serve {
 namespace {
@@ -101,13 +102,23 @@ model::Spelling spelling_of(const ToySettings& settings, int vocab_size) {
 
 /// The engine's hand-overs, or its cache, with the fault of this name.
 void plant(const std::string& bug, HostOptions& host) {
+  const fixtures::StateFault& fault = engine_bug(bug);
+  if (fault.steps) host.steps = fault.steps();
+  host.make_cache = fault.caches;
+}
+
+std::string rule_of(const ToySettings& settings) {
+  const bool is_tree = settings.drafts == "tree";
+  const std::string rule = !settings.rule.empty() ? settings.rule : is_tree ? "match" : "chain";
   try {
-    const fixtures::StateFault& fault = fixtures::state_fault(bug);
-    if (fault.steps) host.steps = fault.steps();
-    host.make_cache = fault.caches;
+    static_cast<void>(reference::verify::make_verifier(rule));
   } catch (const Error& error) {
-    throw Error(ErrorKind::kInput, error.what(), "--bug");
+    throw Error(ErrorKind::kInput, error.message(), "--rule");
   }
+  if (is_tree && (rule == "chain" || rule == "greedy" || rule == "block"))
+    throw Error(ErrorKind::kInput, rule + " is a rule for chains; leave it out, or take match",
+                "--rule");
+  return rule;
 }
 
 void check_range(int value, int low, int high, const char* option) {
@@ -117,7 +128,7 @@ void check_range(int value, int low, int high, const char* option) {
 }
 
 void check(const ToySettings& settings) {
-  check_range(settings.draft_length, 0, 64, "--draft-length");
+  check_range(settings.draft_length, 1, 64, "--draft-length");
   check_range(settings.context_max, 2, 1 << 14, "--context");
   check_range(settings.request_max, 1, 1024, "--requests");
   check_range(settings.page_size, 1, 256, "--page-size");
@@ -136,11 +147,6 @@ ServiceOptions served_toy(const ToySettings& settings) {
   check(settings);
   const Models models = models_of(settings);
   const decode::DraftSourcePtr drafts = drafts_of(settings, models);
-  const bool is_tree = settings.drafts == "tree";
-  const std::string rule = !settings.rule.empty() ? settings.rule : is_tree ? "match" : "chain";
-  if (is_tree && (rule == "chain" || rule == "greedy" || rule == "block"))
-    throw Error(ErrorKind::kInput, rule + " is a rule for chains; leave it out, or take match",
-                "--rule");
   ServiceOptions options{
       .http = {},
       .dialect = dialect(settings.dialect),
@@ -149,9 +155,9 @@ ServiceOptions served_toy(const ToySettings& settings) {
       .eos = settings.eos};
   decode::EngineConfig& config = options.host.config;
   config.target = models.target;
-  config.rule = rule;
+  config.rule = rule_of(settings);
   config.draft_count = settings.is_speculative ? settings.draft_length : 0;
-  if (settings.is_speculative && settings.draft_length > 0) {
+  if (settings.is_speculative) {
     config.drafts = drafts;
     options.draft_method = settings.drafts == "lookup" ? "ngram" : "draft_model";
   }

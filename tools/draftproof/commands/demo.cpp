@@ -4,12 +4,10 @@
 // that it is about.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <ostream>
 
 #include "fixtures/mutants/catalog.h"
-#include "fixtures/state_faults/state_fault.h"
 #include "gpu/verifiers.h"
 #include "reference/error.h"
 #include "tools/draftproof/check_run.h"
@@ -17,6 +15,7 @@
 #include "tools/draftproof/engine_demo.h"
 #include "tools/draftproof/kernel_mutants.h"
 #include "tools/draftproof/law_page.h"
+#include "tools/engines/engine_bug.h"
 
 namespace draftproof::tools {
 namespace {
@@ -73,14 +72,6 @@ Bug bug_of(const std::string& name) {
                           "engine, see: draftproof list state-faults",
                           name),
               "--bug");
-}
-
-/// The engine's fault of this name; none: nullptr.
-const fixtures::StateFault* engine_bug_of(const std::string& name) {
-  const auto& faults = fixtures::state_faults();
-  const auto found = std::find_if(faults.begin(), faults.end(),
-                                  [&](const auto& fault) { return fault.name == name; });
-  return found == faults.end() ? nullptr : &*found;
 }
 
 /// One property against one subject, with the smoke battery, printed like a check.
@@ -152,7 +143,7 @@ ExitCode show_verifiers(const std::string& name, const DemoSettings& settings,
 }  // namespace
 
 ExitCode demo(const DemoSettings& settings, const Streams& streams) {
-  if (const fixtures::StateFault* fault = engine_bug_of(settings.bug)) {
+  if (const fixtures::StateFault* fault = find_engine_bug(settings.bug)) {
     const ExitCode code = show_engine(1, *fault, streams);
     show_further(2, kFurtherWithEngines, streams);
     return code;

@@ -48,6 +48,9 @@ ExitCode serve_command(const ServeSettings& settings, const Streams& streams) {
   toy.is_speculative = settings.speculation == "on";
   if (!settings.seed.empty()) toy.seed = seed_from(settings.seed, "--seed");
   serve::ServiceOptions options = serve::served_toy(toy);
+  if (settings.host.empty())
+    throw Error(ErrorKind::kInput, "is empty; name an address of this machine, or leave it out",
+                "--host");
   options.http.host = settings.host;
   options.http.port = settings.port;
   const std::string bug = toy.bug.empty() ? "" : " bug " + toy.bug;
