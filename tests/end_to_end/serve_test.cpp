@@ -104,6 +104,22 @@ TEST(ServeCommand, SaysWhereItListensAnswersThereAndStopsByTerm) {
   EXPECT_EQ(server.stop(SIGTERM), 0);
 }
 
+TEST(ServeCommand, AnswersWholeWhateverRangeIsAskedFor) {
+  const ServerProcess server({"--dialect", "llama.cpp"});
+  const auto ranged = [&](const std::string& start, const std::string& range) {
+    return answer(server.port(), start + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n" + range +
+                                     "Content-Length: 0\r\n\r\n");
+  };
+  for (const char* start : {"GET /health", "GET /props", "POST /completion"}) {
+    const std::string whole = ranged(start, "");
+    EXPECT_THAT(whole, HasSubstr("\r\n\r\n{")) << "no answer to compare with";
+    for (const char* bytes : {"0-0", "2-5", "-3", "0-0,2-3", "9999-"})
+      EXPECT_EQ(ranged(start, std::string("Range: bytes=") + bytes + "\r\n"), whole)
+          << start << ' ' << bytes;
+    EXPECT_THAT(ranged(start, "Range: bytes=5-2\r\n"), HasSubstr("leave it out")) << "no range";
+  }
+}
+
 TEST(ServeCommand, EndsInterruptedByInt) {
   ServerProcess server({});
   EXPECT_THAT(server.line(), HasSubstr("dialect llama.cpp toy markov speculation on"));
@@ -127,7 +143,9 @@ TEST(ServeCommand, RefusesWhatItDoesNotKnow) {
       {{"--speculation", "maybe"}, "--speculation"},
       {{"--port", "65536"}, "--port"},
       {{"--seed", "-1"}, "--seed"},
-      {{"--rule", "magic"}, "magic"},
+      {{"--rule", "magic"}, "--rule: unknown rule 'magic'"},
+      {{"--draft-length", "0"}, "--draft-length: is 0"},
+      {{"--host", ""}, "--host: is empty"},
       {{"--host", "no.such.host.invalid"}, "no.such.host.invalid"}};
   for (const auto& [words, place] : wrong) {
     std::vector<std::string> arguments = {"serve"};
@@ -136,6 +154,7 @@ TEST(ServeCommand, RefusesWhatItDoesNotKnow) {
     EXPECT_EQ(result.exit_code, 3) << place;
     EXPECT_EQ(result.out, "") << place;
     EXPECT_THAT(result.err, HasSubstr(place));
+    EXPECT_EQ(lines_in(result.err), 1u) << result.err;
   }
 }
 

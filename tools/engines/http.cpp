@@ -61,6 +61,8 @@ std::string message_of(int status) {
       return "the body is too large";
     case 414:
       return "the path is too long";
+    case 416:  // the library looks at it before any handler
+      return "the Range is none; leave it out: answers come whole";
     case 500:
       return "internal error";
     default:
