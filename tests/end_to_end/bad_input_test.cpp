@@ -186,6 +186,25 @@ std::vector<BadInput> bad_speeds() {
   };
 }
 
+std::vector<BadInput> bad_explorations() {
+  return {
+      {"UnknownWorld", {"explore", "--world", "flat"}, "flat", "pages-1"},
+      {"UnknownFault",
+       {"explore", "--bug", "nope"},
+       "--bug: \"nope\"",
+       "draftproof list state-faults"},
+      {"UnknownSize", {"explore", "--size", "huge"}, "--size", "small"},
+      {"NoAction", {"explore", "--depth", "0"}, "--depth", "--help"},
+      {"SoakOfNoToken", {"explore", "--soak", "0"}, "--soak", "--help"},
+      {"SoakOfASize", {"explore", "--soak", "9", "--size", "large"}, "--size", "--help"},
+      {"SoakToADepth", {"explore", "--soak", "9", "--depth", "2"}, "--depth", "--help"},
+      {"SoakOfAWorld", {"explore", "--soak", "9", "--world", "eos"}, "--world", "--help"},
+      {"SoakOfAFault", {"explore", "--soak", "9", "--bug", "x"}, "--bug", "--help"},
+      {"FaultOfAWorld", {"explore", "--bug", "x", "--world", "eos"}, "--bug", "--help"},
+      {"SeedWithoutASoak", {"explore", "--seed", "2"}, "--seed", "--soak"},
+  };
+}
+
 std::vector<BadInput> laws_too_large() {
   return {
       {"DraftOfAToy",
@@ -241,6 +260,7 @@ INSTANTIATE_TEST_SUITE_P(Laws, BadInputs, testing::ValuesIn(bad_laws()), kName);
 INSTANTIATE_TEST_SUITE_P(Options, BadInputs, testing::ValuesIn(laws_of_options_that_do_not_meet()),
                          kName);
 INSTANTIATE_TEST_SUITE_P(Speeds, BadInputs, testing::ValuesIn(bad_speeds()), kName);
+INSTANTIATE_TEST_SUITE_P(Explorations, BadInputs, testing::ValuesIn(bad_explorations()), kName);
 INSTANTIATE_TEST_SUITE_P(Sizes, BadInputs, testing::ValuesIn(laws_too_large()), kName);
 
 TEST(BadInput, NamesTheRemedyForADeviceThatIsNotThere) {

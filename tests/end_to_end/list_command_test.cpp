@@ -66,6 +66,19 @@ TEST(Help, PrintsTheExitCodes) {
   }
 }
 
+TEST(Help, OfDemoAndServeSaysWhatTheirOwnCodesMean) {
+  const std::string demo = draftproof({"demo", "--help"}).out;
+  EXPECT_THAT(demo, HasSubstr("0    it came out as it should"));
+  EXPECT_THAT(demo, HasSubstr("2    a fault that these audits cannot see"));
+  const std::string serve = draftproof({"serve", "--help"}).out;
+  EXPECT_THAT(serve, HasSubstr("0    stopped by SIGTERM"));
+  EXPECT_THAT(serve, HasSubstr("130  stopped by SIGINT"));
+  for (const std::string& text : {demo, serve}) {
+    EXPECT_THAT(text, testing::Not(HasSubstr("a claim is violated")));
+    EXPECT_EQ(text.find("Exit codes:"), text.rfind("Exit codes:")) << "one table is enough";
+  }
+}
+
 TEST(Version, IsPrinted) { EXPECT_EQ(draftproof({"--version"}).out, "draftproof 0.1.0\n"); }
 
 constexpr const char* kPtx = R"(.version 8.0
