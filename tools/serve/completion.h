@@ -38,7 +38,8 @@ struct Timings {
 
 /// Tokens, texts and logprobs are cut alike: behind a text that stopped the request there is no
 /// token, and of a token that the cut goes through nothing is kept, neither id nor logprob nor text
-/// (vllm-project/vllm#47616 leaves ids and logprobs past a stop).
+/// (vllm-project/vllm#47616 leaves ids and logprobs past a stop). With Order::keeps_stop the last
+/// token is the one in which the stop ends, whole.
 struct Completion {
   std::vector<Token> prompt;
   std::vector<OutputToken> tokens;
