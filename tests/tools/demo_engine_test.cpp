@@ -107,12 +107,11 @@ TEST(EngineDemo, ExplainsWhatIsUpheldAndWhatIsViolated) {
   EXPECT_EQ(tools::show_engine(4, fixtures::state_fault("rollback_does_nothing"), {out, err}),
             tools::ExitCode::kUpheld);
   const std::string text = out.str();
-  EXPECT_THAT(text, HasSubstr("4. A whole engine, audited over HTTP"));
-  EXPECT_THAT(text, HasSubstr("would have seen"));
-  EXPECT_THAT(text, HasSubstr("   VIOLATED     greedy_parity"));
-  EXPECT_THAT(text, HasSubstr("   Expected   "));
-  EXPECT_THAT(text, HasSubstr("Replay     draftproof demo --bug rollback_does_nothing"));
-  EXPECT_THAT(text, HasSubstr("NOT support-safe"));
+  for (const char* part :
+       {"4. A whole engine, audited over HTTP", "would have seen", "   VIOLATED     greedy_parity",
+        "   Expected   ", "Replay     draftproof demo --bug rollback_does_nothing",
+        "NOT support-safe"})
+    EXPECT_THAT(text, HasSubstr(part));
   EXPECT_LT(text.find("upheld"), text.find("VIOLATED")) << "the right engine comes first";
 }
 

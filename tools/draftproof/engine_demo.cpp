@@ -8,6 +8,7 @@
 
 #include "oracle/explain.h"
 #include "reference/error.h"
+#include "tools/report/table.h"
 
 namespace draftproof::tools {
 namespace {
@@ -30,24 +31,14 @@ std::string indented(const std::string& text) {
   return result;
 }
 
-/// Broken at spaces; later lines below the first one's text.
-std::string wrapped(const std::string& text, std::size_t indent, std::size_t width) {
-  std::string result;
-  std::size_t column = indent;
-  std::istringstream words(text);
-  for (std::string word; words >> word; column += word.size() + 1) {
-    if (column > indent && column + word.size() > width) {
-      result += "\n" + std::string(indent, ' ');
-      column = indent;
-    } else if (column > indent) {
-      result += " ";
-    }
-    result += word;
-  }
-  return result;
+/// Broken at spaces; later lines below the first one's text, which begins at column `indent`.
+std::string hanging(const std::string& text, std::size_t indent) {
+  constexpr std::size_t kWidth = 98;
+  return fmt::format(
+      "{}", fmt::join(report::wrapped(text, kWidth - indent), "\n" + std::string(indent, ' ')));
 }
 
-std::string paragraph(const std::string& text) { return "   " + wrapped(text, 3, 98) + "\n"; }
+std::string paragraph(const std::string& text) { return "   " + hanging(text, 3) + "\n"; }
 
 bool is_due(StateEffect effect) {
   return effect == StateEffect::kLossy || effect == StateEffect::kUnsafe;
@@ -75,10 +66,10 @@ std::string trial_text(const EngineTrial& trial) {
     const bool is_wrong = is_violated(verdict);
     text += fmt::format("   {:<13}{:<28}{}\n",
                         is_wrong ? "VIOLATED" : std::string(to_string(verdict.kind)),
-                        verdict.property, wrapped(verdict.evidence, 44, 98));
+                        verdict.property, hanging(verdict.evidence, 44));
     if (verdict.kind == VerdictKind::kUpheld)
       text += fmt::format("   {:<13}{:<28}{}\n", "", "would have seen",
-                          wrapped(verdict.smallest_visible_effect, 44, 98));
+                          hanging(verdict.smallest_visible_effect, 44));
   }
   if (const oracle::Verdict* first = first_violated(trial))
     text += fmt::format("\n   {}, least case:\n{}", first->property,
