@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "reference/coin.h"
+#include "reference/decode/ledger.h"
 #include "reference/proposal.h"
 
 namespace draftproof::reference {
@@ -29,19 +29,6 @@ inline Batch one_request(std::vector<Token> tokens, std::vector<Row> target,
   return batch;
 }
 
-/// Philox coins that remember which addresses were looked at, in order.
-class RecordingCoins final : public Coins {
- public:
-  explicit RecordingCoins(const Coins& coins) : coins_(coins) {}
-  std::uint64_t coin(const CoinAddress& address) const override {
-    seen_.push_back(address);
-    return coins_.coin(address);
-  }
-  const std::vector<CoinAddress>& seen() const { return seen_; }
-
- private:
-  const Coins& coins_;
-  mutable std::vector<CoinAddress> seen_;
-};
+using decode::RecordingCoins;
 
 }  // namespace draftproof::reference

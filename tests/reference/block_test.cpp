@@ -103,7 +103,7 @@ TEST(BlockVerify, LooksAtTheCoinsOfThisIteration) {
   const ScriptedCoins all_high(kLargest);
   const RecordingCoins coins(all_high);
   EXPECT_EQ(judged(batch, coins).accepted_count, 0);
-  EXPECT_THAT(coins.seen(),
+  EXPECT_THAT(coins.reads(),
               testing::UnorderedElementsAre(CoinAddress{9, 100, Purpose::kAccept, 0, 5},
                                             CoinAddress{9, 101, Purpose::kAccept, 0, 5},
                                             CoinAddress{9, 100, Purpose::kRecovered, 0, 5}));
@@ -111,7 +111,7 @@ TEST(BlockVerify, LooksAtTheCoinsOfThisIteration) {
   const RecordingCoins low(all_low);
   batch.requests[0].proposal.tokens = {1, 0};
   EXPECT_EQ(judged(batch, low).accepted_count, 2);
-  EXPECT_THAT(low.seen(), testing::Contains(CoinAddress{9, 102, Purpose::kBonus, 0, 5}));
+  EXPECT_THAT(low.reads(), testing::Contains(CoinAddress{9, 102, Purpose::kBonus, 0, 5}));
 }
 
 TEST(BlockVerify, APlaceholderEndsTheBlock) {

@@ -65,14 +65,14 @@ TEST(ChainVerify, LooksAtExactlyTheCoinsOfItsPath) {
   const RecordingCoins low(all_low);
   EXPECT_EQ(judged(batch, low).accepted_count, 3);
   EXPECT_THAT(
-      low.seen(),
+      low.reads(),
       ElementsAre(CoinAddress{9, 100, Purpose::kAccept}, CoinAddress{9, 101, Purpose::kAccept},
                   CoinAddress{9, 102, Purpose::kAccept}, CoinAddress{9, 103, Purpose::kBonus}));
   const ScriptedCoins all_high(kLargest);
   const RecordingCoins high(all_high);
   EXPECT_EQ(judged(batch, high).accepted_count, 2) << "target >= draft holds for token 0";
   EXPECT_THAT(
-      high.seen(),
+      high.reads(),
       ElementsAre(CoinAddress{9, 100, Purpose::kAccept}, CoinAddress{9, 101, Purpose::kAccept},
                   CoinAddress{9, 102, Purpose::kAccept}, CoinAddress{9, 102, Purpose::kRecovered}));
 }
@@ -85,8 +85,8 @@ TEST(ChainVerify, APlaceholderEndsTheDraftWithABonus) {
   const RequestOutcome outcome = judged(batch, coins);
   EXPECT_EQ(outcome.status, Status::kOk);
   EXPECT_THAT(outcome.emitted, testing::ElementsAre(accepted(0), EmittedToken{0, Reason::kBonus}));
-  EXPECT_THAT(coins.seen(), testing::ElementsAre(CoinAddress{0, 0, Purpose::kAccept},
-                                                 CoinAddress{0, 1, Purpose::kBonus}));
+  EXPECT_THAT(coins.reads(), testing::ElementsAre(CoinAddress{0, 0, Purpose::kAccept},
+                                                  CoinAddress{0, 1, Purpose::kBonus}));
 }
 
 struct StatusCase {

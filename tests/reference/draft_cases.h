@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "reference/decode/draft_source.h"
 #include "reference/verify/chain.h"
@@ -23,6 +25,17 @@ inline std::vector<Token> random_tokens(std::uint64_t seed, std::size_t count, i
     tokens.push_back(static_cast<Token>(mixed(seed, i) % static_cast<std::uint64_t>(vocab_size)));
   return tokens;
 }
+
+/// The same row behind everything.
+class OneRow final : public LanguageModel {
+ public:
+  explicit OneRow(Row row) : row_(std::move(row)) {}
+  int vocab_size() const override { return static_cast<int>(row_.size()); }
+  void logits(const Seen&, Row& row) const override { row = row_; }
+
+ private:
+  Row row_;
+};
 
 /// One request's tokens, all fed, with `draft_count_max` slots reserved behind them.
 class DraftCase {

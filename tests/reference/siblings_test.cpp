@@ -97,16 +97,16 @@ TEST(Siblings, LookAtOneSlotForEachTestedSibling) {
   const ScriptedCoins high(kLargest);
   const RecordingCoins coins(high);
   judged(with_replacement, batch, coins);
-  EXPECT_THAT(coins.seen(), ElementsAre(CoinAddress{4, 30, Purpose::kAccept, 0, 0},
-                                        CoinAddress{4, 30, Purpose::kAccept, 1, 0},
-                                        CoinAddress{4, 30, Purpose::kAccept, 2, 0},
-                                        CoinAddress{4, 30, Purpose::kRecovered, 0, 0}));
+  EXPECT_THAT(coins.reads(), ElementsAre(CoinAddress{4, 30, Purpose::kAccept, 0, 0},
+                                         CoinAddress{4, 30, Purpose::kAccept, 1, 0},
+                                         CoinAddress{4, 30, Purpose::kAccept, 2, 0},
+                                         CoinAddress{4, 30, Purpose::kRecovered, 0, 0}));
   // Equal laws: the first sibling is taken at every coin, and the bonus comes one position later.
   batch.requests[0].proposal.rows[0] = kTarget;
   const RecordingCoins taken(high);
   EXPECT_THAT(judged(with_replacement, batch, taken).accepted_nodes, ElementsAre(0));
-  EXPECT_THAT(taken.seen(), ElementsAre(CoinAddress{4, 30, Purpose::kAccept, 0, 0},
-                                        CoinAddress{4, 31, Purpose::kBonus, 0, 0}));
+  EXPECT_THAT(taken.reads(), ElementsAre(CoinAddress{4, 30, Purpose::kAccept, 0, 0},
+                                         CoinAddress{4, 31, Purpose::kBonus, 0, 0}));
 }
 
 TEST(Siblings, PlaceholdersAreNotCountedAmongThem) {

@@ -77,17 +77,17 @@ TEST(Traversal, LooksAtTheCoinOfEachNodeThatItLeaves) {
   const ScriptedCoins high(kLargest);
   const RecordingCoins coins(high);
   judged(batch, coins);
-  EXPECT_THAT(coins.seen(), ElementsAre(CoinAddress{3, 41, Purpose::kAccept, 1, 8},
-                                        CoinAddress{3, 40, Purpose::kAccept, 0, 8},
-                                        CoinAddress{3, 40, Purpose::kAccept, 2, 8},
-                                        CoinAddress{3, 40, Purpose::kRecovered, 0, 8}));
+  EXPECT_THAT(coins.reads(), ElementsAre(CoinAddress{3, 41, Purpose::kAccept, 1, 8},
+                                         CoinAddress{3, 40, Purpose::kAccept, 0, 8},
+                                         CoinAddress{3, 40, Purpose::kAccept, 2, 8},
+                                         CoinAddress{3, 40, Purpose::kRecovered, 0, 8}));
   batch.requests[0].proposal.rows.assign(3, kTarget);
   batch.requests[0].proposal.rows[1] = kOnly0;
   batch.requests[0].proposal.tokens[1] = 0;
   const RecordingCoins all(high);  // equal rows: the first leaf is accepted at every coin
   EXPECT_THAT(judged(batch, all).accepted_nodes, ElementsAre(0, 1));
-  EXPECT_THAT(all.seen(), ElementsAre(CoinAddress{3, 41, Purpose::kAccept, 1, 8},
-                                      CoinAddress{3, 42, Purpose::kBonus, 0, 8}));
+  EXPECT_THAT(all.reads(), ElementsAre(CoinAddress{3, 41, Purpose::kAccept, 1, 8},
+                                       CoinAddress{3, 42, Purpose::kBonus, 0, 8}));
 }
 
 struct StatusCase {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <set>
 
+#include "reference/decode/ledger.h"
 #include "reference/error.h"
 #include "reference/verify/verifiers.h"
 #include "tests/reference/draft_cases.h"
@@ -18,27 +19,6 @@ constexpr float kNothing = -std::numeric_limits<float>::infinity();
 LanguageModelPtr some_model(std::uint64_t seed = 3) {
   return hashed_model({.vocab_size = kVocab, .seed = seed});
 }
-
-/// The same row behind everything.
-class OneRow final : public LanguageModel {
- public:
-  explicit OneRow(Row row) : row_(std::move(row)) {}
-  int vocab_size() const override { return static_cast<int>(row_.size()); }
-  void logits(const Seen&, Row& row) const override { row = row_; }
-
- private:
-  Row row_;
-};
-
-/// Remembers what it was asked.
-class AskedCoins final : public Coins {
- public:
-  std::uint64_t coin(const CoinAddress& address) const override {
-    asked.push_back(address);
-    return PhiloxCoins(4).coin(address);
-  }
-  mutable std::vector<CoinAddress> asked;
-};
 
 int depth_of(const Proposal& proposal, int node) {
   return static_cast<int>(path_of(proposal, node).size());
@@ -175,12 +155,13 @@ TEST(SampledTreeSource, DrawsSiblingsFromTheirRowWithoutThoseBeforeThem) {
 }
 
 TEST(SampledTreeSource, ReadsOneCoinANodeAndNoneTwice) {
-  AskedCoins coins;
+  const PhiloxCoins philox(4);
+  const RecordingCoins coins(philox);
   DraftCase draft_case(random_tokens(3, 5, kVocab), kVocab, 15);
   draft_case.task.coins = &coins;
   draft_case.draft(*sampled_tree_source(some_model(), {3, 2, 1}));
-  std::set<CoinAddress> addresses(coins.asked.begin(), coins.asked.end());
-  EXPECT_EQ(coins.asked.size(), 15u);
+  const std::set<CoinAddress> addresses(coins.reads().begin(), coins.reads().end());
+  EXPECT_EQ(coins.reads().size(), 15u);
   EXPECT_EQ(addresses.size(), 15u);
   for (const CoinAddress& address : addresses) {
     EXPECT_EQ(address.purpose, Purpose::kDraft);

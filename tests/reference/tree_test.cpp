@@ -120,7 +120,7 @@ TEST(TargetOnly, WalksDownItsPathAndReadsNothingElse) {
   EXPECT_THAT(outcome.accepted_nodes, ElementsAre(1, 3, 5));
   EXPECT_THAT(outcome.emitted, ElementsAre(accepted(0), accepted(0), accepted(1), bonus(3)));
   EXPECT_THAT(
-      coins.seen(),
+      coins.reads(),
       ElementsAre(CoinAddress{7, 50, Purpose::kTreeLevel}, CoinAddress{7, 51, Purpose::kTreeLevel},
                   CoinAddress{7, 52, Purpose::kTreeLevel}, CoinAddress{7, 53, Purpose::kBonus}));
 }
@@ -135,7 +135,7 @@ TEST(Match, DrawsFromTheTargetAndFollowsTheDraw) {
   EXPECT_THAT(outcome.accepted_nodes, ElementsAre(1, 3, 5));
   EXPECT_THAT(outcome.emitted, ElementsAre(accepted(0), accepted(0), accepted(1), bonus(3)));
   EXPECT_THAT(
-      coins.seen(),
+      coins.reads(),
       ElementsAre(CoinAddress{7, 50, Purpose::kBonus}, CoinAddress{7, 51, Purpose::kBonus},
                   CoinAddress{7, 52, Purpose::kBonus}, CoinAddress{7, 53, Purpose::kBonus}));
   EXPECT_THAT(by_match(deep_tree(), ScriptedCoins(kLargest)).emitted, ElementsAre(recovered(3)));

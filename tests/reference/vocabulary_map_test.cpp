@@ -64,17 +64,6 @@ class Echo final : public LanguageModel {
   int vocab_size_;
 };
 
-/// The same row behind everything.
-class OneRow final : public LanguageModel {
- public:
-  explicit OneRow(Row row) : row_(std::move(row)) {}
-  int vocab_size() const override { return static_cast<int>(row_.size()); }
-  void logits(const Seen&, Row& row) const override { row = row_; }
-
- private:
-  Row row_;
-};
-
 struct Kept {
   int drafted = 0;
   int accepted = 0;
