@@ -20,8 +20,11 @@ using tools::serve::Totals;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-Json answer_of(ServedWorld& world, const std::string& body, const std::vector<Completion>& done,
+/// What a world of eight tokens answers in a dialect's words.
+Json answer_of(const std::string& dialect, const std::string& body,
+               const std::vector<Completion>& done = {completion_of_two()},
                std::size_t endpoint = 0) {
+  ServedWorld world(eight_tokens(dialect));
   return world.read(body, endpoint)->answer(done);
 }
 
@@ -60,10 +63,8 @@ Completion ended_by(FinishReason finish, reference::Token token) {
 }
 
 TEST(LlamaAnswers, CarryIdsProbabilitiesTimingsAndAnEcho) {
-  ServedWorld world(eight_tokens("llama.cpp"));
-  const Json out =
-      answer_of(world, R"({"prompt":[0],"return_tokens":true,"n_probs":2,"seed":5,"n_predict":2})",
-                {completion_of_two()});
+  const Json out = answer_of(
+      "llama.cpp", R"({"prompt":[0],"return_tokens":true,"n_probs":2,"seed":5,"n_predict":2})");
   EXPECT_EQ(out["content"], "bc");
   EXPECT_EQ(out["tokens"], Json({1, 2}));
   EXPECT_EQ(out["stop"], true);
@@ -85,9 +86,8 @@ TEST(LlamaAnswers, CarryIdsProbabilitiesTimingsAndAnEcho) {
 }
 
 TEST(LlamaAnswers, SayWhatStopped) {
-  ServedWorld world(eight_tokens("llama.cpp"));
   const auto said = [&](const Completion& done) {
-    return answer_of(world, R"({"prompt":[0]})", {done});
+    return answer_of("llama.cpp", R"({"prompt":[0]})", {done});
   };
   EXPECT_EQ(said(stopped_by_text())["stop_type"], "word");
   EXPECT_EQ(said(stopped_by_text())["stopping_word"], "d");
@@ -99,16 +99,14 @@ TEST(LlamaAnswers, SayWhatStopped) {
 }
 
 TEST(LlamaAnswers, HaveNoDraftCountersWithoutADraft) {
-  ServedWorld world(eight_tokens("llama.cpp"));
   Completion done = completion_of_two();
   done.metrics.drafted = done.metrics.accepted = 0;
-  EXPECT_FALSE(answer_of(world, R"({"prompt":[0]})", {done})["timings"].contains("draft_n"));
+  EXPECT_FALSE(answer_of("llama.cpp", R"({"prompt":[0]})", {done})["timings"].contains("draft_n"));
 }
 
 TEST(LlamaAnswers, AreAnArrayForSeveralPrompts) {
-  ServedWorld world(eight_tokens("llama.cpp"));
   const Json out =
-      answer_of(world, R"({"prompt":[[0],[1]]})", {completion_of_two(), completion_of_two()});
+      answer_of("llama.cpp", R"({"prompt":[[0],[1]]})", {completion_of_two(), completion_of_two()});
   ASSERT_TRUE(out.is_array());
   EXPECT_EQ(out[1]["index"], 1);
 }
@@ -126,10 +124,9 @@ TEST(LlamaAnswers, StreamOneEventATokenAndThenTheEndWithoutAMarker) {
 }
 
 TEST(LlamaAnswers, WriteZeroProbabilityAsTheServerDoes) {
-  ServedWorld world(eight_tokens("llama.cpp"));
   Completion done = completion_of_two();
   done.tokens[0].raw_logprob = -kInfinity;
-  const Json out = answer_of(world, R"({"prompt":[0],"n_probs":1})", {done});
+  const Json out = answer_of("llama.cpp", R"({"prompt":[0],"n_probs":1})", {done});
   EXPECT_EQ(out["completion_probabilities"][0]["logprob"],
             static_cast<double>(std::numeric_limits<float>::lowest()));
 }
@@ -152,9 +149,7 @@ TEST(LlamaPages, SayWhatIsServed) {
 }
 
 TEST(VllmAnswers, CarryIdsLogprobsAndUsage) {
-  ServedWorld world(eight_tokens("vllm"));
-  const Json out = answer_of(world, R"({"prompt":[0],"logprobs":2,"return_token_ids":true})",
-                             {completion_of_two()});
+  const Json out = answer_of("vllm", R"({"prompt":[0],"logprobs":2,"return_token_ids":true})");
   const Json& choice = out["choices"][0];
   EXPECT_EQ(out["object"], "text_completion");
   EXPECT_EQ(choice["text"], "bc");
@@ -171,18 +166,15 @@ TEST(VllmAnswers, CarryIdsLogprobsAndUsage) {
 }
 
 TEST(VllmAnswers, NameTokensByIdWhereAsked) {
-  ServedWorld world(eight_tokens("vllm"));
   const Json out =
-      answer_of(world, R"({"prompt":[0],"logprobs":1,"return_tokens_as_token_ids":true})",
-                {completion_of_two()});
+      answer_of("vllm", R"({"prompt":[0],"logprobs":1,"return_tokens_as_token_ids":true})");
   EXPECT_EQ(out["choices"][0]["logprobs"]["tokens"], Json({"token_id:1", "token_id:2"}));
   EXPECT_EQ(out["choices"][0]["token_ids"], nullptr);
 }
 
 TEST(VllmAnswers, SayWhatStopped) {
-  ServedWorld world(eight_tokens("vllm"));
   const auto said = [&](const Completion& done) {
-    return answer_of(world, R"({"prompt":[0]})", {done})["choices"][0];
+    return answer_of("vllm", R"({"prompt":[0]})", {done})["choices"][0];
   };
   EXPECT_EQ(said(stopped_by_text())["stop_reason"], "d");
   EXPECT_EQ(said(ended_by(FinishReason::kStop, 2))["stop_reason"], 2);
@@ -191,20 +183,18 @@ TEST(VllmAnswers, SayWhatStopped) {
 }
 
 TEST(VllmAnswers, CountAPromptOfSeveralChoicesOnce) {
-  ServedWorld world(eight_tokens("vllm"));
   const Completion one = completion_of_two();
-  const Json out = answer_of(world, R"({"prompt":[[0],[1]],"n":2})", {one, one, one, one});
+  const Json out = answer_of("vllm", R"({"prompt":[[0],[1]],"n":2})", {one, one, one, one});
   EXPECT_EQ(out["usage"]["prompt_tokens"], 2);
   EXPECT_EQ(out["usage"]["completion_tokens"], 8);
   EXPECT_EQ(out["choices"][3]["index"], 3);
 }
 
 TEST(VllmAnswers, ShowPromptLogprobsByIdWithANullForTheFirst) {
-  ServedWorld world(eight_tokens("vllm"));
   Completion done = completion_of_two();
   done.prompt = {0, 3};
   done.prompt_logprobs = {{3, -2.0, -2.0, {{1, -0.5}}}};
-  const Json list = answer_of(world, R"({"prompt":[0,3],"prompt_logprobs":1})",
+  const Json list = answer_of("vllm", R"({"prompt":[0,3],"prompt_logprobs":1})",
                               {done})["choices"][0]["prompt_logprobs"];
   EXPECT_EQ(list[0], nullptr);
   EXPECT_EQ(list[1]["3"]["logprob"], -2.0);
@@ -259,10 +249,8 @@ TEST(VllmPages, CountSpeculationWhereItIsOnOnly) {
 }
 
 TEST(SglangAnswers, CarryIdsLogprobsAndCountersOfSpeculation) {
-  ServedWorld world(eight_tokens("sglang"));
-  const Json out =
-      answer_of(world, R"({"input_ids":[0],"return_logprob":true,"top_logprobs_num":1,"rid":"x"})",
-                {completion_of_two()});
+  const Json out = answer_of(
+      "sglang", R"({"input_ids":[0],"return_logprob":true,"top_logprobs_num":1,"rid":"x"})");
   EXPECT_EQ(out["text"], "bc");
   EXPECT_EQ(out["output_ids"], Json({1, 2}));
   const Json& meta = out["meta_info"];
@@ -279,9 +267,8 @@ TEST(SglangAnswers, CarryIdsLogprobsAndCountersOfSpeculation) {
 }
 
 TEST(SglangAnswers, SayWhatMatched) {
-  ServedWorld world(eight_tokens("sglang"));
   const auto said = [&](const Completion& done) {
-    return answer_of(world, R"({"input_ids":[0]})", {done})["meta_info"]["finish_reason"];
+    return answer_of("sglang", R"({"input_ids":[0]})", {done})["meta_info"]["finish_reason"];
   };
   EXPECT_EQ(said(stopped_by_text()), Json({{"type", "stop"}, {"matched", "d"}}));
   EXPECT_EQ(said(ended_by(FinishReason::kEos, 7)), Json({{"type", "stop"}, {"matched", 7}}));
@@ -302,7 +289,7 @@ TEST(OpenaiAnswers, ChatSaysAMessageAndStreamsDeltas) {
   ServedWorld world(eight_tokens("openai"));
   const std::string body =
       R"({"messages":[{"role":"user","content":"a"}],"logprobs":true,"top_logprobs":1)";
-  const Json out = answer_of(world, body + "}", {completion_of_two()}, 1);
+  const Json out = answer_of("openai", body + "}", {completion_of_two()}, 1);
   EXPECT_EQ(out["object"], "chat.completion");
   EXPECT_EQ(out["choices"][0]["message"], Json({{"role", "assistant"}, {"content", "bc"}}));
   EXPECT_EQ(out["choices"][0]["logprobs"]["content"][1]["logprob"], -1.0);
