@@ -315,6 +315,7 @@ double worst_pair(const MethodParts& parts, int count) {
     for (Token y = 0; y < vocab_size; ++y) {
       const double due = std::exp(static_cast<double>(empty.row_behind({})[x])) *
                          std::exp(static_cast<double>(empty.row_behind({x})[y]));
+      EXPECT_TRUE(std::isfinite(due));
       const double found = seen[static_cast<std::size_t>(x * vocab_size + y)];
       worst = std::max(worst, std::abs(found / count - due));
     }

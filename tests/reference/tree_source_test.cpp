@@ -237,6 +237,7 @@ double worst_frequency(const DraftSource& source, std::string_view rule, int cou
     ++seen[static_cast<std::size_t>(outcome.requests[0].emitted.at(0).token)];
   }
   const MassRow law = shape(target, {}, preset("default"));
+  EXPECT_GT(law.total, 0u);
   double worst = 0;
   for (std::size_t v = 0; v < 3; ++v)
     worst = std::max(worst,
