@@ -61,19 +61,4 @@ std::vector<bool> Grammar::mask_at(State state) const {
   return state == kRefused ? std::vector<bool>(vocab_size(), true) : allowed(state);
 }
 
-std::vector<Grammar::State> node_states(const Grammar& grammar, Grammar::State root,
-                                        std::span<const Token> tokens,
-                                        std::span<const int> parents) {
-  DRAFTPROOF_CHECK(parents.empty() || parents.size() == tokens.size());
-  std::vector<Grammar::State> states;
-  for (std::size_t node = 0; node < tokens.size(); ++node) {
-    const int parent = parents.empty() ? static_cast<int>(node) - 1 : parents[node];
-    DRAFTPROOF_CHECK(parent >= -1 && parent < static_cast<int>(node), std::to_string(parent));
-    const Grammar::State before = parent < 0 ? root : states[static_cast<std::size_t>(parent)];
-    const bool is_there = before != Grammar::kRefused && tokens[node] != kPlaceholder;
-    states.push_back(is_there ? grammar.next(before, tokens[node]) : Grammar::kRefused);
-  }
-  return states;
-}
-
 }  // namespace draftproof::reference::model

@@ -56,12 +56,4 @@ class Grammar {
   State start_;
 };
 
-/// The state behind each node of a draft tree and all that it continues, from `root` before the
-/// tree: kRefused behind a refused token and all that continues it, and behind kPlaceholder, which
-/// is no node. `parents` as in Proposal (reference/proposal.h), empty for a chain. Precondition:
-/// one parent a token, -1 <= parents[i] < i; `root` is a state or kRefused.
-std::vector<Grammar::State> node_states(const Grammar& grammar, Grammar::State root,
-                                        std::span<const Token> tokens,
-                                        std::span<const int> parents);
-
 }  // namespace draftproof::reference::model

@@ -44,34 +44,22 @@ Grammar either_of_two_pairs() {
 
 TEST(Grammar, GivesEveryNodeOfATreeTheStateOfItsOwnPath) {
   const Grammar grammar = either_of_two_pairs();
-  const std::vector<Token> tokens = {0, 1, 2, 3, 2, 3};
-  const std::vector<int> parents = {-1, -1, 0, 0, 1, 1};
-  const auto states = node_states(grammar, grammar.start(), tokens, parents);
-  EXPECT_THAT(states, ElementsAre(1, 2, 3, Grammar::kRefused, Grammar::kRefused, 3));
+  // The tree {0, 1} x {2, 3}: each node is masked by the path to it.
+  const auto state_of = [&](const std::vector<Token>& path) {
+    return grammar.behind(path).value_or(Grammar::kRefused);
+  };
+  EXPECT_EQ(state_of({0}), 1);
+  EXPECT_EQ(state_of({1}), 2);
+  EXPECT_EQ(state_of({0, 2}), 3);
+  EXPECT_EQ(state_of({0, 3}), Grammar::kRefused);
+  EXPECT_EQ(state_of({1, 2}), Grammar::kRefused);
+  EXPECT_EQ(state_of({1, 3}), 3);
   // As if the nodes were a chain, which is the fault: everything behind the first is refused.
-  EXPECT_THAT(node_states(grammar, grammar.start(), tokens, {}),
-              ElementsAre(1, Grammar::kRefused, Grammar::kRefused, Grammar::kRefused,
-                          Grammar::kRefused, Grammar::kRefused));
-  EXPECT_THAT(grammar.mask_at(states[0]), ElementsAre(false, false, true, false));
-  EXPECT_THAT(grammar.mask_at(states[1]), ElementsAre(false, false, false, true));
-  EXPECT_THAT(grammar.mask_at(states[3]), testing::Each(true));
-}
-
-TEST(Grammar, RefusesInATreeWhatContinuesARefusedTokenOrNoToken) {
-  const Grammar grammar = in_turn();
-  const std::vector<Token> tokens = {0, kPlaceholder, 1, 1, 0, 2, 0};
-  const std::vector<int> parents = {-1, 0, 0, 1, 2, 4, 5};
-  EXPECT_THAT(node_states(grammar, 0, tokens, parents),
-              ElementsAre(1, Grammar::kRefused, 0, Grammar::kRefused, 1, Grammar::kRefused,
-                          Grammar::kRefused));
-  EXPECT_THAT(node_states(grammar, Grammar::kRefused, std::vector<Token>{0, 1}, {}),
-              testing::Each(Grammar::kRefused));
-  EXPECT_THAT(node_states(grammar, 0, {}, {}), testing::IsEmpty());
-  EXPECT_THROW(node_states(grammar, 0, std::vector<Token>{0}, std::vector<int>{0}),
-               BrokenInvariant);
-  EXPECT_THROW(node_states(grammar, 0, std::vector<Token>{0, 1}, std::vector<int>{-1}),
-               BrokenInvariant);
-  EXPECT_THROW(node_states(grammar, 0, std::vector<Token>{3}, {}), BrokenInvariant);
+  EXPECT_EQ(state_of({0, 1}), Grammar::kRefused);
+  EXPECT_EQ(state_of({0, 1, 2}), Grammar::kRefused);
+  EXPECT_THAT(grammar.mask_behind(std::vector<Token>{0}), ElementsAre(false, false, true, false));
+  EXPECT_THAT(grammar.mask_behind(std::vector<Token>{1}), ElementsAre(false, false, false, true));
+  EXPECT_THAT(grammar.mask_behind(std::vector<Token>{0, 3}), testing::Each(true));
 }
 
 TEST(Grammar, MayStartInAnyState) {

@@ -111,15 +111,12 @@ TEST(TokenGrammar, MasksEveryNodeOfATreeByItsOwnPath) {
   // NVIDIA/TensorRT-LLM#18892: "ab" or "cd" with the tree {a,c} x {b,d}.
   const Spelling spelling = letters_spelling(5, {4});
   const Grammar grammar = token_grammar(regular_expression("ab|cd"), spelling, 4);
-  const Tokens tokens = {0, 2, 1, 3, 1, 3};
-  const auto states =
-      node_states(grammar, grammar.start(), tokens, std::vector<int>{-1, -1, 0, 0, 1, 1});
-  EXPECT_THAT(grammar.mask_at(states[0]), ElementsAre(false, true, false, false, false));
-  EXPECT_THAT(grammar.mask_at(states[1]), ElementsAre(false, false, false, true, false));
-  EXPECT_THAT(grammar.mask_at(states[2]), ElementsAre(false, false, false, false, true));
-  EXPECT_EQ(states[3], Grammar::kRefused);
-  EXPECT_EQ(states[4], Grammar::kRefused);
-  EXPECT_EQ(states[5], states[2]);
+  EXPECT_THAT(grammar.mask_behind(Tokens{0}), ElementsAre(false, true, false, false, false));
+  EXPECT_THAT(grammar.mask_behind(Tokens{2}), ElementsAre(false, false, false, true, false));
+  EXPECT_THAT(grammar.mask_behind(Tokens{0, 1}), ElementsAre(false, false, false, false, true));
+  EXPECT_EQ(grammar.behind(Tokens{0, 3}), std::nullopt);
+  EXPECT_EQ(grammar.behind(Tokens{2, 1}), std::nullopt);
+  EXPECT_EQ(grammar.behind(Tokens{2, 3}), grammar.behind(Tokens{0, 1}));
 }
 
 /// Tokens from each state to the end, the least number; kRefused where there is no way.
