@@ -187,6 +187,28 @@ TEST(Serve, ReportsLogprobsThatAreALaw) {
   EXPECT_LT(meta["input_token_logprobs"][1][0], 0);
 }
 
+TEST(Serve, GivesTokensTheLogprobsInAPromptThatTheyHadInAnAnswer) {
+  Served served(hashed("sglang"));
+  const auto meta_of = [&](const Json& ids, int count, double temperature) {
+    return served
+        .post("/generate",
+              {{"input_ids", ids},
+               {"return_logprob", true},
+               {"logprob_start_len", 0},
+               {"sampling_params", {{"max_new_tokens", count}, {"temperature", temperature}}}})
+        .at("meta_info");
+  };
+  // A prompt has no temperature, so that neither has what is reported of the answer.
+  const Json answered = meta_of({0, 1}, 20, 0.5)["output_token_logprobs"];
+  Json ids = {0, 1};
+  for (const Json& entry : answered) ids.push_back(entry[1]);
+  const Json prompted = meta_of(ids, 1, 1)["input_token_logprobs"];
+  ASSERT_EQ(answered.size(), 20u);
+  ASSERT_EQ(prompted.size(), 22u);
+  for (std::size_t i = 0; i < answered.size(); ++i)
+    EXPECT_NEAR(prompted[i + 2][0].get<double>(), answered[i][0].get<double>(), 1e-9) << i;
+}
+
 TEST(Serve, WritesWhatAGrammarAllows) {
   ToySettings settings = hashed("sglang");
   settings.vocab_size = 64;
