@@ -249,6 +249,17 @@ TEST(DialectRequests, SglangReadsItsSamplingParameters) {
   EXPECT_EQ(order.prompt_logprob_count, 2);
 }
 
+TEST(DialectRequests, SglangLooksAtNoTokenWhereItIgnoresTheEndTokenAndVllmStillStopsAtOthers) {
+  const Order sglang = ServedWorld(eight_tokens("sglang"))
+                           .order(sampled(R"("ignore_eos":true,"stop_token_ids":[3],"stop":"a")"));
+  EXPECT_FALSE(sglang.spec.eos);
+  EXPECT_TRUE(sglang.spec.stops.empty());
+  EXPECT_THAT(sglang.stop_texts, ElementsAre("a"));
+  const Order vllm = ServedWorld(eight_tokens("vllm"))
+                         .order(with("vllm", R"("ignore_eos":true,"stop_token_ids":[3])"));
+  EXPECT_THAT(vllm.spec.stops, ElementsAre(ElementsAre(3)));
+}
+
 TEST(DialectRequests, ChatReadsWhatMessagesSayOneBehindTheOther) {
   ServedWorld world(eight_tokens("openai"));
   const Order order =

@@ -111,14 +111,18 @@ class SglangExchange : public Exchange {
   }
 
   void read_end(Fields& fields, Order& order) const {
-    if (!fields.flag("ignore_eos").value_or(false)) order.spec.eos = served_->eos;
+    // Then the server looks at no token, and goes on to texts (Req.check_finished).
+    const bool ignores_tokens = fields.flag("ignore_eos").value_or(false);
+    if (!ignores_tokens) order.spec.eos = served_->eos;
     order.stop_texts =
         fields.texts("stop", kStopTextsMax, kStopBytesMax).value_or(order.stop_texts);
     order.keeps_stop = fields.flag("no_stop_trim").value_or(false);
     fields.accept_only("stop_regex", {});
-    if (const Json* ids = fields.value("stop_token_ids"))
-      add_stop_tokens(
-          order, vocabulary_ids_of(*ids, fields.path("stop_token_ids"), kStopIdsMax, *served_));
+    if (const Json* value = fields.value("stop_token_ids")) {
+      const auto ids =
+          vocabulary_ids_of(*value, fields.path("stop_token_ids"), kStopIdsMax, *served_);
+      if (!ignores_tokens) add_stop_tokens(order, ids);
+    }
     if (const Json* bias = fields.value("logit_bias"))
       order.spec.adjustments.logit_bias =
           bias_of(*bias, fields.path("logit_bias"), *served_, -1e6, 1e6);
