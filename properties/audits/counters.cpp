@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "properties/audits/words.h"
+#include "reference/error.h"
 
 namespace draftproof::properties::audits {
 namespace {
@@ -72,6 +73,7 @@ std::optional<oracle::Witness> offence(const SamplingRequest& request, const Com
 oracle::Verdict counters(Engine& engine, const AuditSettings& settings) {
   oracle::Verdict verdict =
       verdict_of(engine, "counters_fit_the_output", oracle::Claim::kAccountingTruthful);
+  DRAFTPROOF_CHECK(settings.batch_size > 0);
   const Capabilities capabilities = engine.capabilities();
   const std::vector<Prompt> prompts = by_length(settings.prompts);
   DraftCounters sum;

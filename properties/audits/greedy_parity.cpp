@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "properties/audits/words.h"
+#include "reference/error.h"
 
 namespace draftproof::properties::audits {
 namespace {
@@ -85,6 +86,7 @@ oracle::Witness witness_of(const Divergence& divergence) {
 
 oracle::Verdict greedy_parity(Engine& engine, const AuditSettings& settings) {
   oracle::Verdict verdict = verdict_of(engine, "greedy_parity", oracle::Claim::kGreedyExact);
+  DRAFTPROOF_CHECK(settings.batch_size > 0);
   const int vocab_size = engine.capabilities().vocab_size;
   const std::vector<Prompt> prompts = by_length(settings.prompts);
   reference::Sampling greedy;

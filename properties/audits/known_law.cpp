@@ -35,7 +35,7 @@ constexpr int kPairVocabMax = 64;
 std::string e_value(double log_evidence) {
   if (std::isinf(log_evidence)) return "infinite";
   const double power = log_evidence / std::log(10.0);
-  if (power < 4) return rounded(std::exp(log_evidence));
+  if (power < 3) return rounded(std::exp(log_evidence));
   return "10^" + short_number(std::round(10 * power) / 10);
 }
 

@@ -7,6 +7,7 @@
 
 #include "properties/audits/words.h"
 #include "properties/describe.h"
+#include "reference/error.h"
 
 namespace draftproof::properties::audits {
 namespace {
@@ -58,6 +59,7 @@ std::optional<oracle::Witness> offence(const KnownTarget& target, const Sampling
 oracle::Verdict logprobs(Engine& engine, const KnownTarget& target, const AuditSettings& settings) {
   oracle::Verdict verdict =
       verdict_of(engine, "logprobs_are_the_targets", oracle::Claim::kLogprobTruthful);
+  DRAFTPROOF_CHECK(settings.batch_size > 0);
   const Capabilities capabilities = engine.capabilities();
   const std::vector<Prompt> prompts = by_length(settings.prompts);
   std::uint64_t judged = 0;

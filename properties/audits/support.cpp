@@ -6,6 +6,7 @@
 #include "oracle/hidden_share.h"
 #include "properties/audits/words.h"
 #include "properties/describe.h"
+#include "reference/error.h"
 
 namespace draftproof::properties::audits {
 namespace {
@@ -54,6 +55,7 @@ std::optional<oracle::Witness> offence(const KnownTarget& target, const Sampling
 oracle::Verdict support(Engine& engine, const KnownTarget& target, const AuditSettings& settings) {
   oracle::Verdict verdict =
       verdict_of(engine, "nothing_outside_the_support", oracle::Claim::kSupportSafe);
+  DRAFTPROOF_CHECK(settings.batch_size > 0);
   const std::vector<Prompt> prompts = by_length(settings.prompts);
   reference::Sampling filtered;
   filtered.top_k = kTopK;

@@ -42,6 +42,39 @@ std::vector<Token> behind(std::vector<Token> tokens, const std::vector<Token>& p
   return tokens;
 }
 
+/// What keeps a proposal from being a tree with a row a token; empty: nothing.
+std::string malformation(const reference::Proposal& proposal) {
+  const std::size_t count = proposal.tokens.size();
+  const auto fits = [&](std::size_t size) { return size == 0 || size == count; };
+  if (!fits(proposal.parents.size()))
+    return std::to_string(proposal.parents.size()) + " parents of " + std::to_string(count);
+  if (!fits(proposal.rows.size()))
+    return std::to_string(proposal.rows.size()) + " rows of " + std::to_string(count);
+  for (std::size_t node = 0; node < proposal.parents.size(); ++node)
+    if (proposal.parents[node] < -1 || proposal.parents[node] >= static_cast<int>(node))
+      return "node " + std::to_string(node) + " behind " + std::to_string(proposal.parents[node]);
+  return {};
+}
+
+/// The same of what a verification was handed and decided.
+std::string malformation(const VerificationRecord& record) {
+  for (const auto* proposal : {&record.draft.proposal, &record.judged.proposal})
+    if (std::string fault = malformation(*proposal); !fault.empty()) return fault;
+  const reference::RequestOutcome& outcome = record.outcome;
+  const auto accepted = static_cast<std::size_t>(std::max(outcome.accepted_count, 0));
+  if (outcome.accepted_count < 0 || accepted > record.judged.proposal.tokens.size() ||
+      accepted > outcome.emitted.size())
+    return std::to_string(outcome.accepted_count) + " accepted of " +
+           std::to_string(record.judged.proposal.tokens.size());
+  if (!outcome.accepted_nodes.empty() && outcome.accepted_nodes.size() != accepted)
+    return std::to_string(outcome.accepted_nodes.size()) + " accepted nodes of " +
+           std::to_string(accepted);
+  for (const int node : outcome.accepted_nodes)
+    if (node < 0 || node >= static_cast<int>(record.judged.proposal.tokens.size()))
+      return "node " + std::to_string(node) + " accepted";
+  return {};
+}
+
 /// The rule's coins are addressed as request 0, whatever number the request has.
 constexpr std::uint32_t kCoinRequest = 0;
 
@@ -53,6 +86,11 @@ void Twin::judge(const Handed& handed) {
   if (found == tracks_.end()) {
     found_ = differs(StateCheck::kPhases, record.id, "a verification of a request that is there",
                      "one of a request that is not");
+    return;
+  }
+  if (const std::string fault = malformation(record); !fault.empty()) {
+    found_ = differs(StateCheck::kProposal, record.id,
+                     "drafts that are trees with a row a token, and an outcome on one", fault);
     return;
   }
   Track& track = found->second;

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "properties/state/words.h"
 #include "tests/properties/planted.h"
 
@@ -181,6 +183,40 @@ TEST(Twin, FindsAnIterationThatComesTwice) {
   ASSERT_TRUE(divergence);
   EXPECT_EQ(divergence->check, StateCheck::kCoins);
   EXPECT_THAT(to_string(*divergence), HasSubstr("0 once more"));
+}
+
+TEST(Twin, FindsRecordsThatAreNoTreesWithoutWalkingThem) {
+  const auto observed = [](const std::function<void(VerificationRecord&)>& damage) {
+    Beside beside(plain_config());
+    beside.engine.submit(thirty_tokens());
+    beside.engine.step();
+    EXPECT_FALSE(beside.check());
+    beside.engine.step();
+    EXPECT_EQ(beside.records.size(), 1u);
+    EXPECT_GT(beside.records.front().draft.proposal.tokens.size(), 1u);
+    damage(beside.records.front());
+    const auto divergence = beside.check();
+    if (!divergence) return std::string("nothing");
+    EXPECT_EQ(divergence->check, StateCheck::kProposal);
+    return divergence->observed;
+  };
+  EXPECT_EQ(observed([](VerificationRecord&) {}), "nothing");
+  EXPECT_EQ(observed([](VerificationRecord& record) {
+              record.draft.proposal.parents.assign(record.draft.proposal.tokens.size(), 1);
+            }),
+            "node 0 behind 1");
+  EXPECT_EQ(observed([](VerificationRecord& record) { record.judged.proposal.parents = {-1}; }),
+            "1 parents of 3");
+  EXPECT_EQ(observed([](VerificationRecord& record) { record.draft.proposal.rows.resize(1); }),
+            "1 rows of 3");
+  EXPECT_EQ(observed([](VerificationRecord& record) { record.outcome.accepted_count = 4; }),
+            "4 accepted of 3");
+  EXPECT_EQ(observed([](VerificationRecord& record) {
+              record.outcome.accepted_count = 1;
+              record.outcome.emitted.resize(2);
+              record.outcome.accepted_nodes = {7};
+            }),
+            "node 7 accepted");
 }
 
 TEST(Twin, AnswersWhatItFoundFirstForEver) {
