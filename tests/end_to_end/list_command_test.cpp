@@ -69,6 +69,7 @@ TEST(Help, PrintsTheExitCodes) {
 TEST(Help, OfDemoAndServeSaysWhatTheirOwnCodesMean) {
   const std::string demo = draftproof({"demo", "--help"}).out;
   EXPECT_THAT(demo, HasSubstr("0    it came out as it should"));
+  EXPECT_THAT(demo, HasSubstr("1    our own kernel is violated"));
   EXPECT_THAT(demo, HasSubstr("2    a fault that these audits cannot see"));
   const std::string serve = draftproof({"serve", "--help"}).out;
   EXPECT_THAT(serve, HasSubstr("0    stopped by SIGTERM"));

@@ -293,7 +293,8 @@ int parse_and_run(const std::vector<std::string>& arguments, const Streams& stre
   // Two commands whose job is no verdict on a subject.
   app.get_subcommand("demo")->footer(
       "Exit codes:\n  0    it came out as it should: upheld where right, violated where wrong\n"
-      "  2    a fault that these audits cannot see\n  3    could not start\n"
+      "  1    our own kernel is violated\n  2    a fault that these audits cannot see\n"
+      "  3    could not start\n"
       "  4    internal error\n  130  interrupted\n");
   app.get_subcommand("serve")->footer(
       "Exit codes:\n  0    stopped by SIGTERM\n  3    could not listen, or bad options\n"
