@@ -61,8 +61,6 @@ class RecordingCoins final : public Coins {
     return coins_.coin(address);
   }
   const std::vector<CoinAddress>& reads() const { return reads_; }
-  /// The addresses so far; the record is empty behind it.
-  std::vector<CoinAddress> take() { return std::exchange(reads_, {}); }
 
  private:
   const Coins& coins_;
