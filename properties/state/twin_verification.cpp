@@ -56,21 +56,16 @@ std::string malformation(const reference::Proposal& proposal) {
   return {};
 }
 
-/// The same of what a verification was handed and decided.
-std::string malformation(const VerificationRecord& record) {
-  for (const auto* proposal : {&record.draft.proposal, &record.judged.proposal})
-    if (std::string fault = malformation(*proposal); !fault.empty()) return fault;
-  const reference::RequestOutcome& outcome = record.outcome;
+/// What keeps an outcome from being one on `count` drafted tokens; empty: nothing.
+std::string malformation(const reference::RequestOutcome& outcome, std::size_t count) {
   const auto accepted = static_cast<std::size_t>(std::max(outcome.accepted_count, 0));
-  if (outcome.accepted_count < 0 || accepted > record.judged.proposal.tokens.size() ||
-      accepted > outcome.emitted.size())
-    return std::to_string(outcome.accepted_count) + " accepted of " +
-           std::to_string(record.judged.proposal.tokens.size());
+  if (outcome.accepted_count < 0 || accepted > count || accepted > outcome.emitted.size())
+    return std::to_string(outcome.accepted_count) + " accepted of " + std::to_string(count);
   if (!outcome.accepted_nodes.empty() && outcome.accepted_nodes.size() != accepted)
     return std::to_string(outcome.accepted_nodes.size()) + " accepted nodes of " +
            std::to_string(accepted);
   for (const int node : outcome.accepted_nodes)
-    if (node < 0 || node >= static_cast<int>(record.judged.proposal.tokens.size()))
+    if (node < 0 || node >= static_cast<int>(count))
       return "node " + std::to_string(node) + " accepted";
   return {};
 }
@@ -88,9 +83,14 @@ void Twin::judge(const Handed& handed) {
                      "one of a request that is not");
     return;
   }
-  if (const std::string fault = malformation(record); !fault.empty()) {
-    found_ = differs(StateCheck::kProposal, record.id,
-                     "drafts that are trees with a row a token, and an outcome on one", fault);
+  for (const auto* proposal : {&record.draft.proposal, &record.judged.proposal})
+    if (const std::string fault = malformation(*proposal); !fault.empty()) {
+      found_ = differs(StateCheck::kProposal, record.id, "a tree with a row a token", fault);
+      return;
+    }
+  const std::size_t count = record.draft.proposal.tokens.size();
+  if (const std::string fault = malformation(record.outcome, count); !fault.empty()) {
+    found_ = differs(StateCheck::kDecision, record.id, "an outcome on the tokens drafted", fault);
     return;
   }
   Track& track = found->second;

@@ -186,7 +186,8 @@ TEST(Twin, FindsAnIterationThatComesTwice) {
 }
 
 TEST(Twin, FindsRecordsThatAreNoTreesWithoutWalkingThem) {
-  const auto observed = [](const std::function<void(VerificationRecord&)>& damage) {
+  using Found = std::pair<StateCheck, std::string>;
+  const auto observed = [](const std::function<void(VerificationRecord&)>& damage) -> Found {
     Beside beside(plain_config());
     beside.engine.submit(thirty_tokens());
     beside.engine.step();
@@ -196,27 +197,25 @@ TEST(Twin, FindsRecordsThatAreNoTreesWithoutWalkingThem) {
     EXPECT_GT(beside.records.front().draft.proposal.tokens.size(), 1u);
     damage(beside.records.front());
     const auto divergence = beside.check();
-    if (!divergence) return std::string("nothing");
-    EXPECT_EQ(divergence->check, StateCheck::kProposal);
-    return divergence->observed;
+    EXPECT_TRUE(divergence);
+    return divergence ? Found{divergence->check, divergence->observed} : Found{};
   };
-  EXPECT_EQ(observed([](VerificationRecord&) {}), "nothing");
   EXPECT_EQ(observed([](VerificationRecord& record) {
               record.draft.proposal.parents.assign(record.draft.proposal.tokens.size(), 1);
             }),
-            "node 0 behind 1");
+            (Found{StateCheck::kProposal, "node 0 behind 1"}));
   EXPECT_EQ(observed([](VerificationRecord& record) { record.judged.proposal.parents = {-1}; }),
-            "1 parents of 3");
+            (Found{StateCheck::kProposal, "1 parents of 3"}));
   EXPECT_EQ(observed([](VerificationRecord& record) { record.draft.proposal.rows.resize(1); }),
-            "1 rows of 3");
+            (Found{StateCheck::kProposal, "1 rows of 3"}));
   EXPECT_EQ(observed([](VerificationRecord& record) { record.outcome.accepted_count = 4; }),
-            "4 accepted of 3");
+            (Found{StateCheck::kDecision, "4 accepted of 3"}));
   EXPECT_EQ(observed([](VerificationRecord& record) {
               record.outcome.accepted_count = 1;
               record.outcome.emitted.resize(2);
               record.outcome.accepted_nodes = {7};
             }),
-            "node 7 accepted");
+            (Found{StateCheck::kDecision, "node 7 accepted"}));
 }
 
 TEST(Twin, AnswersWhatItFoundFirstForEver) {

@@ -90,7 +90,10 @@ TEST_P(CostlyFault, ViolatesNothingAndLowersWhatIsAccepted) {
   const tools::EngineTrial right = tools::try_engine(fault, nullptr, "", kSamples);
   const tools::EngineTrial wrong = tools::try_engine(fault, &fault, "", kSamples);
   EXPECT_EQ(merged(wrong.verdicts), VerdictKind::kUpheld) << told(wrong);
-  // 12,000 drafted tokens of each: by chance the shares part by less than a hundredth.
+  // Two shares of n tokens part by 0.5 sqrt(2 / n) or less, one standard deviation, if tokens are
+  // independent: a hundredth for 5,000, of which 0.05 is five.
+  ASSERT_GE(right.drafted, 5000);
+  ASSERT_GE(wrong.drafted, 5000);
   const auto share = [](const tools::EngineTrial& trial) {
     return static_cast<double>(trial.accepted) / static_cast<double>(trial.drafted);
   };

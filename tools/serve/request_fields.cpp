@@ -130,6 +130,10 @@ FinishKind kind_of(FinishReason reason) {
   return FinishKind::kAborted;
 }
 
-double finite(double logprob, double least) { return logprob >= least ? logprob : least; }
+double finite(double logprob, double least) {
+  // A faulty engine's; as the least logprob it would look like an answer.
+  DRAFTPROOF_CHECK(!std::isnan(logprob), "a logprob is no number");
+  return std::max(logprob, least);
+}
 
 }  // namespace draftproof::tools::serve
