@@ -48,6 +48,9 @@ struct LaunchOptions {
   Dim3 grid;
   Dim3 block;
   std::uint32_t dynamic_shared_bytes = 0;
+  /// All blocks must be resident at once, because they wait for each other. Refused where they do
+  /// not fit.
+  bool is_cooperative = false;
   reference::ScheduleKind schedule = reference::ScheduleKind::kRandom;
   std::uint64_t schedule_seed = 1;
   /// Stop a launch after so many warp instructions (0: the device's default): a hang is an

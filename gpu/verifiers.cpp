@@ -6,7 +6,6 @@
 #include <cstring>
 #include <utility>
 
-#include "gpu/kernels/embedded.h"
 #include "gpu/kernels/status.cuh"
 #include "gpu/packed_batch.h"
 #include "reference/error.h"
@@ -34,6 +33,7 @@ static_assert(same_number(kernels::Status::kRange, reference::Status::kRange));
 static_assert(same_number(kernels::Status::kBadProbability, reference::Status::kBadProbability));
 static_assert(same_number(kernels::Status::kDraftTokenRange, reference::Status::kDraftTokenRange));
 static_assert(same_number(kernels::Status::kDraftMassZero, reference::Status::kDraftMassZero));
+static_assert(same_number(kernels::Status::kMalformedTree, reference::Status::kMalformedTree));
 static_assert(same_number(kernels::ReasonCode::kAccepted, reference::Reason::kAccepted));
 static_assert(same_number(kernels::ReasonCode::kRecovered, reference::Reason::kRecovered));
 static_assert(same_number(kernels::ReasonCode::kBonus, reference::Reason::kBonus));
@@ -341,19 +341,6 @@ class KernelVerifier final : public reference::Verifier {
 };
 
 }  // namespace
-
-bool kernels_are_embedded() { return !kernels::embedded_modules().empty(); }
-
-KernelTexts embedded_texts() {
-  if (!kernels_are_embedded())
-    throw Error(ErrorKind::kEnvironment,
-                "this build has no own kernels: configure with an nvcc (DRAFTPROOF_CUDA=ON), or "
-                "with DRAFTPROOF_PTX_DIR set to a folder with their PTX");
-  KernelTexts texts;
-  for (const kernels::EmbeddedModule& module : kernels::embedded_modules())
-    texts.emplace(module.name, module.ptx);
-  return texts;
-}
 
 const std::vector<std::string>& kernel_rules() {
   static const std::vector<std::string> list{"chain", "greedy"};

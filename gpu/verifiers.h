@@ -2,7 +2,6 @@
 // number of requests: shape_rows over all rows, then the rule over all requests.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,12 +9,10 @@
 #include <vector>
 
 #include "gpu/device.h"
+#include "gpu/kernel_modules.h"
 #include "reference/verifier.h"
 
 namespace draftproof::gpu {
-
-/// PTX texts by module name: "shaping", "chain", "greedy".
-using KernelTexts = std::map<std::string, std::string>;
 
 /// Kernels other than the embedded ones: broken on purpose (gpu/ptx_patch.h), or built elsewhere.
 struct PatchedText {
@@ -23,12 +20,6 @@ struct PatchedText {
   std::string statement;  ///< one line: what is different
   KernelTexts modules;
 };
-
-/// False in a build without nvcc that was given no PTX built elsewhere.
-bool kernels_are_embedded();
-
-/// The embedded texts. Throws Error(kEnvironment) with the remedy when there are none.
-KernelTexts embedded_texts();
 
 /// The rules that have a kernel: "chain", "greedy".
 const std::vector<std::string>& kernel_rules();

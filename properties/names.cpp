@@ -56,7 +56,7 @@ const Names<reference::Status>& status_names() {
   using enum reference::Status;
   static const Names<reference::Status> names =
       named({kOk, kNan, kPositiveInfinity, kEmptyRow, kRange, kBadProbability, kDraftTokenRange,
-             kDraftMassZero});
+             kDraftMassZero, kMalformedTree});
   return names;
 }
 

@@ -21,6 +21,8 @@ std::string_view to_string(Status status) {
       return "draft-token-range";
     case Status::kDraftMassZero:
       return "draft-mass-zero";
+    case Status::kMalformedTree:
+      return "malformed-tree";
   }
   // A kernel may write any word; what it writes is judged elsewhere, and this only names it.
   return "unknown-status";

@@ -18,6 +18,8 @@ enum class Status : std::uint32_t {
   kBadProbability = 5,    ///< a draft probability is NaN or outside [0, 1]
   kDraftTokenRange = 6,   ///< a drafted id outside [0, vocab_size) that is not kPlaceholder
   kDraftMassZero = 7,     ///< the drafted token has no mass in the law it claims to come from
+  kMalformedTree = 8,     ///< a drafted token's parent is not a token before it; only devices meet
+                          ///< such a tree, since hosts refuse it (reference/proposal.h)
 };
 
 /// "ok", "nan", "positive-infinity", ... as reports and case files write them.

@@ -3,14 +3,16 @@
 #   DRAFTPROOF_CUDA     AUTO  compile when there is an nvcc, else as OFF
 #                       ON    an nvcc is a must
 #                       OFF   never run nvcc
-#   DRAFTPROOF_PTX_DIR  without nvcc: a folder with shaping.ptx, chain.ptx and greedy.ptx that were
-#                       built elsewhere; empty: nothing is embedded, and tests that need own kernels
-#                       skip
+#   DRAFTPROOF_PTX_DIR  without nvcc: a folder with a NAME.ptx for each NAME.cu, built elsewhere;
+#                       empty: nothing is embedded, and tests that need own kernels skip
 #
 # Only PTX is made, so that no CUDA language, toolkit libraries or GPU are needed.
 set(DRAFTPROOF_PTX_DIR "" CACHE PATH "Folder with PTX of own kernels built elsewhere")
 
-set(draftproof_kernels shaping/shaping verify/chain verify/greedy)
+# One module a .cu file, named by its stem.
+file(GLOB_RECURSE draftproof_kernels CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}/gpu/kernels
+  ${CMAKE_SOURCE_DIR}/gpu/kernels/*.cu)
+list(TRANSFORM draftproof_kernels REPLACE "\\.cu$" "")
 set(draftproof_ptx_out ${CMAKE_BINARY_DIR}/kernels)
 set(draftproof_nvcc_flags -ptx -std=c++20 -arch=compute_80 --fmad=false -lineinfo
   -I${CMAKE_SOURCE_DIR})

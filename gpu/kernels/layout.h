@@ -8,6 +8,8 @@
 
 #include <cstdint>
 
+#include "gpu/kernels/arguments/rows.h"
+
 namespace draftproof::gpu::kernels {
 
 /// How a draft law is written down on the device.
@@ -32,22 +34,7 @@ enum RequestFlag : std::uint32_t {
   kTopPLowestIds = 16,  ///< top-p keeps lowest ids first inside the boundary value; else all ties
 };
 
-/// What one request asks for. A fraction f is mantissa * 2^-exponent, exactly the double it was.
-struct RequestParameters {
-  std::uint64_t steps;           ///< StepCode, first step in the lowest four bits
-  std::uint64_t top_p_mantissa;  ///< < 2^53
-  std::uint64_t min_p_mantissa;  ///< < 2^53
-  std::int32_t top_p_exponent;
-  std::int32_t min_p_exponent;
-  float initial_scale;  ///< scale before any temperature step
-  float scale;          ///< scale from the temperature step on
-  std::uint32_t top_k;  ///< 0: off
-  std::uint32_t flags;  ///< RequestFlag
-  std::uint32_t draft_count;
-  std::uint32_t coin_request;   ///< `request` of its coin addresses
-  std::uint32_t coin_position;  ///< `position` of the first drafted token's coins
-  std::uint32_t reserved;
-};
+using RequestParameters = ::draftproof_request;
 static_assert(sizeof(RequestParameters) == 64);
 
 /// How RowRecord and the row it describes give the mass of a token.
@@ -57,18 +44,7 @@ enum class LawKind : std::uint32_t {
   kProbabilities = 2,  ///< the probability in fixed point
 };
 
-/// The law of one row, enough to recompute any token's mass from the row alone. Tokens are ordered
-/// by logit descending, then id ascending; the cut keeps a prefix of this order: larger keys, and
-/// of cut_key itself the ids up to cut_id. A record with a status has no law.
-struct RowRecord {
-  std::uint64_t total;
-  float maximum;
-  float scale;
-  std::uint32_t cut_key;
-  std::uint32_t cut_id;
-  std::uint32_t status;  ///< reference::Status by value
-  std::uint32_t kind;    ///< LawKind
-};
+using RowRecord = ::draftproof_row_record;
 static_assert(sizeof(RowRecord) == 32);
 
 /// Coins handed in: three a slot, slot = request * (padded_draft_count + 1) + position.
@@ -81,13 +57,7 @@ enum class ReasonCode : std::int32_t { kNone = -1, kAccepted = 0, kRecovered = 1
 /// What fills the token slots behind the emitted ones.
 inline constexpr std::int32_t kNoToken = -1;
 
-/// One request's outcome without its tokens.
-struct OutcomeRecord {
-  std::uint32_t accepted_count;
-  std::uint32_t emitted_count;
-  std::uint32_t status;
-  std::uint32_t status_position;
-};
+using OutcomeRecord = ::draftproof_outcome;
 static_assert(sizeof(OutcomeRecord) == 16);
 
 }  // namespace draftproof::gpu::kernels

@@ -15,6 +15,7 @@ enum class Status : std::uint32_t {
   kBadProbability = 5,
   kDraftTokenRange = 6,
   kDraftMassZero = 7,
+  kMalformedTree = 8,
 };
 
 }  // namespace draftproof::gpu::kernels

@@ -151,10 +151,14 @@ Complaints kernels_without_twin(const std::vector<SourceFile>& files) {
   for (const auto& path : paths) {
     std::smatch match;
     if (!std::regex_match(path, match, kernel)) continue;
-    const std::string stem = match[2];
-    const bool twin = paths.contains("reference/" + match[1].str() + stem + ".cpp") ||
-                      paths.contains("reference/" + stem + ".cpp");
-    if (!twin) complaints.push_back(path + ": no file of that name in reference/");
+    const auto has_twin = [&](const std::string& stem) {
+      return paths.contains("reference/" + match[1].str() + stem + ".cpp") ||
+             paths.contains("reference/" + stem + ".cpp");
+    };
+    // A variant has its twin's name and a word of its own behind it: chain_fused, of chain.
+    std::string stem = match[2];
+    while (!has_twin(stem) && stem.find('_') != std::string::npos) stem.resize(stem.rfind('_'));
+    if (!has_twin(stem)) complaints.push_back(path + ": no file of that name in reference/");
   }
   return complaints;
 }
