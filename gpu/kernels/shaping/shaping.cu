@@ -188,10 +188,12 @@ __device__ __forceinline__ RowRecord shape_probabilities(const float* row, std::
 }
 
 /// False when the row at `position` lies behind the end of the request's draft. `tokens` are the
-/// request's drafted tokens.
+/// request's drafted tokens; null when they are a tree, where a placeholder ends its own branch and
+/// no other.
 __device__ __forceinline__ bool row_is_used(const std::int32_t* tokens, std::uint32_t row_count,
                                             std::uint32_t position) {
   if (position >= row_count) return false;
+  if (tokens == nullptr) return true;
 #pragma unroll 1
   for (std::uint32_t i = 0; i < position; ++i)
     if (tokens[i] == kNoToken) return false;
@@ -224,7 +226,9 @@ struct ShapeRows {
     const std::uint32_t request = block / slots;
     const std::uint32_t position = block % slots;
     const RequestParameters& parameters = requests[request];
-    const std::int32_t* tokens = draft_tokens + draft_slot(request, 0, padded_draft_count);
+    const std::int32_t* tokens =
+        draft_tokens == nullptr ? nullptr
+                                : draft_tokens + draft_slot(request, 0, padded_draft_count);
     const std::uint32_t row_count = parameters.draft_count + (is_target ? 1 : 0);
     if (!row_is_used(tokens, row_count, position)) return;
 
@@ -246,7 +250,8 @@ struct ShapeRows {
 
 /// One entry for each storage format. The grid is one-dimensional: request_count *
 /// (padded_draft_count + 1) blocks, and request_count * padded_draft_count more when the drafts
-/// come with rows; the block a multiple of 32 up to 1,024.
+/// come with rows; the block a multiple of 32 up to 1,024. `draft_tokens` may be null: then all rows
+/// up to a request's draft_count are shaped, which trees need.
 #define DRAFTPROOF_SHAPE_ROWS(name, Element)                                                    \
   extern "C" __global__ void __launch_bounds__(1024, 1) name(                                   \
       const draftproof::gpu::kernels::Element* target_rows, std::uint64_t target_row_stride,    \
