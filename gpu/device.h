@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "gpu/launch_profile.h"
 #include "reference/observation.h"
 #include "reference/verifier.h"
 
@@ -65,6 +66,7 @@ struct LaunchReport {
   std::uint64_t global_bytes_written = 0;
   std::string printed;  ///< what device printf wrote
   std::uint64_t schedule_seed = 0;
+  std::optional<LaunchProfile> profile;  ///< where the device counts (EmulatedDeviceOptions)
 };
 
 /// One kernel argument: the bytes of one parameter.

@@ -14,6 +14,7 @@ namespace draftproof::gpu {
 struct EmulatedDeviceOptions {
   bool check_races = true;
   bool check_uninitialised = true;  ///< report; tracking itself stays on
+  bool counts_costs = false;        ///< fills LaunchReport::profile; off, it costs nothing
   /// Blocks that are resident at the same time. Blocks that wait for each other must all be.
   std::uint32_t blocks_in_flight = 1024;
   /// Warp instructions of one turn of a block, at most.
