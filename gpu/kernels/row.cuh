@@ -57,6 +57,19 @@ __device__ __forceinline__ void for_each_element(const Element* row, std::uint32
   }
 }
 
+/// How a row's logits are read: as they are.
+struct RawLogits {
+  __device__ __forceinline__ float logit(std::uint32_t, float raw) const { return raw; }
+};
+
+/// The same for logits as `logits` reads them: visit(id, logits.logit(id, value)).
+template <class Element, class Logits, class Visit>
+__device__ __forceinline__ void for_each_logit(const Element* row, std::uint32_t count,
+                                               const Logits& logits, Visit visit) {
+  for_each_element(row, count,
+                   [&](std::uint32_t id, float raw) { visit(id, logits.logit(id, raw)); });
+}
+
 /// A prefix of the order "logit descending, id ascending": what a filter keeps.
 struct Cut {
   std::uint32_t key;  ///< smallest key that stays
@@ -87,24 +100,26 @@ __device__ __forceinline__ std::uint64_t draft_slot(std::uint32_t request, std::
   return std::uint64_t{request} * padded_draft_count + position;
 }
 
-/// The law of a row of logits, token by token.
-template <class Element>
+/// The law of a row of logits, token by token, as `Logits` reads them.
+template <class Element, class Logits = RawLogits>
 struct LogitLaw {
   const Element* row;
+  Logits logits;
   Cut cut;
   MassFrame frame;
   bool is_one_hot;
 
-  __device__ __forceinline__ LogitLaw(const Element* logits, const RowRecord& record,
-                                      std::uint32_t fraction_bits)
-      : row(logits),
+  __device__ __forceinline__ LogitLaw(const Element* elements, const RowRecord& record,
+                                      std::uint32_t fraction_bits, const Logits& reader = {})
+      : row(elements),
+        logits(reader),
         cut{record.cut_key, record.cut_id},
         frame(mass_frame(record.maximum, record.scale, fraction_bits)),
         is_one_hot(record.kind == static_cast<std::uint32_t>(LawKind::kOneHot)) {}
 
   __device__ __forceinline__ std::uint64_t mass(std::uint32_t id) const {
     if (is_one_hot) return id == cut.id ? 1 : 0;
-    const float logit = widened(row[id]);
+    const float logit = logits.logit(id, widened(row[id]));
     return cut.keeps(key_of(logit), id) ? mass_of(logit, frame) : 0;
   }
 };

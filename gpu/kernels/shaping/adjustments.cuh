@@ -20,13 +20,11 @@
 
 #include "gpu/kernels/arguments/adjustments.h"
 #include "gpu/kernels/layout.h"
+#include "gpu/kernels/row.cuh"
 
 namespace draftproof::gpu::kernels::shaping {
 
-/// No adjustments.
-struct RawLogits {
-  __device__ __forceinline__ float logit(std::uint32_t, float raw) const { return raw; }
-};
+using kernels::RawLogits;  ///< no adjustments
 
 /// The drafted tokens before one row, from the last one back to the first.
 struct DraftPath {

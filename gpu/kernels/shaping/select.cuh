@@ -79,12 +79,13 @@ enum class Ties : std::uint32_t { kKeepAll, kLowestIdsFirst };
 
 /// The id of the rank-th kept token, counted from 1 in id order, whose key is `key`. Valid in all
 /// threads.
-template <class Element>
+template <class Element, class Logits>
 __device__ __forceinline__ std::uint32_t id_of_tie(const Element* row, std::uint32_t vocab_size,
-                                                   Cut current, std::uint32_t key,
-                                                   std::uint64_t rank, SelectScratch& scratch) {
+                                                   const Logits& logits, Cut current,
+                                                   std::uint32_t key, std::uint64_t rank,
+                                                   SelectScratch& scratch) {
   const auto weight = [&](std::uint32_t id) -> std::uint64_t {
-    return key_of(widened(row[id])) == key && current.keeps(key, id) ? 1 : 0;
+    return key_of(logits.logit(id, widened(row[id]))) == key && current.keeps(key, id) ? 1 : 0;
   };
   const auto threshold_of = [&](std::uint64_t) { return rank - 1; };
   const Located located = locate<std::uint64_t>(vocab_size, weight, threshold_of, scratch.locate);
@@ -95,17 +96,17 @@ __device__ __forceinline__ std::uint32_t id_of_tie(const Element* row, std::uint
 
 /// The shortest prefix of what `current` keeps whose weight reaches need_of(weight of all that is
 /// kept); `current` when it is never reached. Called by the whole block; valid in all threads.
-template <class Element, class WeightOf, class NeedOf>
+template <class Element, class WeightOf, class NeedOf, class Logits = RawLogits>
 __device__ __forceinline__ Cut select(const Element* row, std::uint32_t vocab_size, Cut current,
                                       Ties ties, const WeightOf& weight_of, const NeedOf& need_of,
-                                      SelectScratch& scratch) {
+                                      SelectScratch& scratch, const Logits& logits = {}) {
   std::uint32_t prefix = 0;
   std::uint64_t remaining = 0;
 #pragma unroll 1
   for (int shift = 24; shift >= 0; shift -= 8) {
     clear_bins(scratch);
     __syncthreads();
-    for_each_element(row, vocab_size, [&](std::uint32_t id, float logit) {
+    for_each_logit(row, vocab_size, logits, [&](std::uint32_t id, float logit) {
       const std::uint32_t key = key_of(logit);
       // The digits above this one must be those chosen so far; the first digit has none above it.
       const std::uint32_t above = shift == 24 ? 0 : key >> (shift + 8);
@@ -126,7 +127,7 @@ __device__ __forceinline__ Cut select(const Element* row, std::uint32_t vocab_si
   if (ties == Ties::kLowestIdsFirst) {
     const std::uint64_t weight = weight_of(logit_of(prefix));
     const std::uint64_t rank = (remaining + weight - 1) / weight;
-    cut.id = id_of_tie(row, vocab_size, current, prefix, rank, scratch);
+    cut.id = id_of_tie(row, vocab_size, logits, current, prefix, rank, scratch);
   }
   return cut;
 }

@@ -10,195 +10,11 @@
 #include <cstdint>
 
 #include "gpu/kernels/anchor.cuh"
-#include "gpu/kernels/block.cuh"
 #include "gpu/kernels/layout.h"
-#include "gpu/kernels/mass.cuh"
 #include "gpu/kernels/row.cuh"
-#include "gpu/kernels/shaping/select.cuh"
-#include "gpu/kernels/status.cuh"
+#include "gpu/kernels/shaping/row_shaper.cuh"
 
 namespace draftproof::gpu::kernels::shaping {
-
-struct Scratch {
-  BlockScratch block;
-  SelectScratch select;
-};
-
-__device__ __forceinline__ RowRecord without_law(Status status) {
-  return {0, 0.0f, 0.0f, 0, 0, static_cast<std::uint32_t>(status), 0};
-}
-
-/// The larger value; NaN when either is NaN.
-__device__ __forceinline__ float max_or_nan(float a, float b) {
-  float result;
-  asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
-  return result;
-}
-
-/// The largest key of the row; 0xffffffff, which no number has, when it holds a NaN.
-template <class Element>
-__device__ __forceinline__ std::uint32_t maximum_key(const Element* row, std::uint32_t vocab_size,
-                                                     BlockScratch& scratch) {
-  constexpr float kInfinity = __builtin_huge_valf();
-  float maximum = -kInfinity;
-  for_each_element(row, vocab_size,
-                   [&](std::uint32_t, float logit) { maximum = max_or_nan(maximum, logit); });
-  return block_max(maximum == maximum ? key_of(maximum) : 0xffffffffu, scratch);
-}
-
-/// What a row of logits can be judged by, from its largest key.
-__device__ __forceinline__ Status status_of(std::uint32_t key) {
-  constexpr std::uint32_t kKeyOfInfinity = 0xff800000u;
-  constexpr std::uint32_t kKeyOfMinusInfinity = 0x007fffffu;
-  if (key > kKeyOfInfinity) return Status::kNan;
-  if (key == kKeyOfInfinity) return Status::kPositiveInfinity;
-  return key <= kKeyOfMinusInfinity ? Status::kEmptyRow : Status::kOk;
-}
-
-/// All mass on the lowest id of the maximum.
-template <class Element>
-__device__ __forceinline__ RowRecord greedy_record(const Element* row, std::uint32_t vocab_size,
-                                                   std::uint32_t key, BlockScratch& scratch) {
-  std::uint32_t lowest = kAnyId;
-  for_each_element(row, vocab_size, [&](std::uint32_t id, float logit) {
-    if (key_of(logit) == key) lowest = min(lowest, id);
-  });
-  const std::uint32_t token = block_min(lowest, scratch);
-  return {1, logit_of(key), 0.0f, key, token, 0, static_cast<std::uint32_t>(LawKind::kOneHot)};
-}
-
-/// The steps of one row of logits, walked one after the other.
-template <class Element>
-struct RowShaper {
-  const Element* row;
-  std::uint32_t vocab_size;
-  std::uint32_t fraction_bits;
-  float maximum;
-  const RequestParameters& parameters;
-  Scratch& scratch;
-  float scale;
-  Cut cut;
-
-  __device__ __forceinline__ bool has(std::uint32_t flag) const {
-    return (parameters.flags & flag) != 0;
-  }
-
-  __device__ __forceinline__ Cut top_k(Cut entering) const {
-    const auto weight_of = [](float) -> std::uint64_t { return 1; };
-    const auto need_of = [&](std::uint64_t) -> std::uint64_t { return parameters.top_k; };
-    const Ties ties = has(kTopKLowestIds) ? Ties::kLowestIdsFirst : Ties::kKeepAll;
-    return select(row, vocab_size, entering, ties, weight_of, need_of, scratch.select);
-  }
-
-  __device__ __forceinline__ Cut top_p(Cut entering) const {
-    const MassFrame frame = mass_frame(maximum, scale, fraction_bits);
-    const auto weight_of = [&](float logit) { return mass_of(logit, frame); };
-    const auto need_of = [&](std::uint64_t total) -> std::uint64_t {
-      const std::uint64_t need =
-          ceil_fraction(parameters.top_p_mantissa, parameters.top_p_exponent, total);
-      return need == 0 ? 1 : need;
-    };
-    const Ties ties = has(kTopPLowestIds) ? Ties::kLowestIdsFirst : Ties::kKeepAll;
-    return select(row, vocab_size, entering, ties, weight_of, need_of, scratch.select);
-  }
-
-  __device__ __forceinline__ Cut min_p(Cut entering) const {
-    const MassFrame frame = mass_frame(maximum, scale, fraction_bits);
-    const std::uint64_t least = ceil_fraction(parameters.min_p_mantissa, parameters.min_p_exponent,
-                                              mass_of(maximum, frame));
-    std::uint32_t smallest = key_of(maximum);
-    for_each_element(row, vocab_size, [&](std::uint32_t id, float logit) {
-      const std::uint32_t key = key_of(logit);
-      if (key < smallest && entering.keeps(key, id) && mass_of(logit, frame) >= least)
-        smallest = key;
-    });
-    smallest = block_min(smallest, scratch.block);
-    return tighter(entering, {smallest, kAnyId});
-  }
-
-  /// False when a scale in use cannot resolve the row.
-  __device__ __forceinline__ bool walk() {
-#pragma unroll 1
-    for (std::uint64_t steps = parameters.steps; steps != 0; steps >>= 4) {
-      const StepCode step = static_cast<StepCode>(steps & 15);
-      const bool is_joint = step == StepCode::kJointTopKTopP;
-      const Cut entering = cut;
-      if (step == StepCode::kTemperature) scale = parameters.scale;
-      if ((is_joint || step == StepCode::kTopK) && parameters.top_k != 0) cut = top_k(entering);
-      if ((is_joint || step == StepCode::kTopP) && has(kTopPOn)) {
-        if (!in_range(maximum, scale)) return false;
-        cut = tighter(cut, top_p(entering));
-      }
-      if (step == StepCode::kMinP && has(kMinPOn)) {
-        if (!in_range(maximum, scale)) return false;
-        cut = min_p(entering);
-      }
-    }
-    return in_range(maximum, scale);
-  }
-
-  __device__ __forceinline__ RowRecord record() {
-    if (!walk()) return without_law(Status::kRange);
-    const MassFrame frame = mass_frame(maximum, scale, fraction_bits);
-    std::uint64_t own = 0;
-    for_each_element(row, vocab_size, [&](std::uint32_t id, float logit) {
-      if (cut.keeps(key_of(logit), id)) own += mass_of(logit, frame);
-    });
-    const std::uint64_t total = block_sum(own, scratch.block);
-    return {
-        total, maximum, scale, cut.key, cut.id, 0, static_cast<std::uint32_t>(LawKind::kMasses)};
-  }
-};
-
-template <class Element>
-__device__ __forceinline__ RowRecord shape_logits(const Element* row, std::uint32_t vocab_size,
-                                                  std::uint32_t fraction_bits,
-                                                  const RequestParameters& parameters,
-                                                  Scratch& scratch) {
-  const std::uint32_t key = maximum_key(row, vocab_size, scratch.block);
-  const Status status = status_of(key);
-  if (status != Status::kOk) return without_law(status);
-  if ((parameters.flags & kGreedy) != 0) return greedy_record(row, vocab_size, key, scratch.block);
-  RowShaper<Element> shaper{row,
-                            vocab_size,
-                            fraction_bits,
-                            logit_of(key),
-                            parameters,
-                            scratch,
-                            parameters.initial_scale,
-                            kNothingCut};
-  return shaper.record();
-}
-
-__device__ __forceinline__ RowRecord shape_probabilities(const float* row, std::uint32_t vocab_size,
-                                                         std::uint32_t fraction_bits,
-                                                         Scratch& scratch) {
-  std::uint64_t own = 0;
-  std::uint32_t is_bad = 0;
-  for_each_element(row, vocab_size, [&](std::uint32_t, float probability) {
-    if (probability_is_valid(probability))
-      own += mass_of_probability(probability, fraction_bits);
-    else
-      is_bad = 1;
-  });
-  if (block_max(is_bad, scratch.block) != 0) return without_law(Status::kBadProbability);
-  const std::uint64_t total = block_sum(own, scratch.block);
-  if (total == 0) return without_law(Status::kEmptyRow);
-  return {total, 0.0f, 0.0f, 0, kAnyId, 0, static_cast<std::uint32_t>(LawKind::kProbabilities)};
-}
-
-/// False when the row at `position` lies behind the end of the request's draft. `tokens` are the
-/// request's drafted tokens; null when they are a tree, where a placeholder ends its own branch and
-/// no other.
-__device__ __forceinline__ bool row_is_used(const std::int32_t* tokens, std::uint32_t row_count,
-                                            std::uint32_t position) {
-  if (position >= row_count) return false;
-  if (tokens == nullptr) return true;
-#pragma unroll 1
-  for (std::uint32_t i = 0; i < position; ++i)
-    if (tokens[i] == kNoToken) return false;
-  return true;
-}
 
 /// What a launch of shape_rows works on; the parameters of the entries below, in their order.
 template <class Element>
@@ -226,9 +42,9 @@ struct ShapeRows {
     const std::uint32_t request = block / slots;
     const std::uint32_t position = block % slots;
     const RequestParameters& parameters = requests[request];
-    const std::int32_t* tokens =
-        draft_tokens == nullptr ? nullptr
-                                : draft_tokens + draft_slot(request, 0, padded_draft_count);
+    const std::int32_t* tokens = draft_tokens == nullptr
+                                     ? nullptr
+                                     : draft_tokens + draft_slot(request, 0, padded_draft_count);
     const std::uint32_t row_count = parameters.draft_count + (is_target ? 1 : 0);
     if (!row_is_used(tokens, row_count, position)) return;
 
@@ -241,7 +57,7 @@ struct ShapeRows {
         !is_target && draft_kind == DraftLawKind::kProbabilities
             ? shape_probabilities(static_cast<const float*>(draft_rows) + offset, vocab_size,
                                   fraction_bits, scratch)
-            : shape_logits(logits, vocab_size, fraction_bits, parameters, scratch);
+            : shape_logits(logits, vocab_size, RawLogits{}, fraction_bits, parameters, scratch);
     if (threadIdx.x == 0) (is_target ? target_records : draft_records)[block] = record;
   }
 };
@@ -250,8 +66,8 @@ struct ShapeRows {
 
 /// One entry for each storage format. The grid is one-dimensional: request_count *
 /// (padded_draft_count + 1) blocks, and request_count * padded_draft_count more when the drafts
-/// come with rows; the block a multiple of 32 up to 1,024. `draft_tokens` may be null: then all rows
-/// up to a request's draft_count are shaped, which trees need.
+/// come with rows; the block a multiple of 32 up to 1,024. `draft_tokens` may be null: then all
+/// rows up to a request's draft_count are shaped, which trees need.
 #define DRAFTPROOF_SHAPE_ROWS(name, Element)                                                    \
   extern "C" __global__ void __launch_bounds__(1024, 1) name(                                   \
       const draftproof::gpu::kernels::Element* target_rows, std::uint64_t target_row_stride,    \
