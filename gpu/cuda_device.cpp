@@ -168,10 +168,16 @@ class CudaDevice final : public Device {
     std::vector<void*> parameters;
     for (const Argument& argument : arguments)
       parameters.push_back(const_cast<std::byte*>(argument.bytes().data()));
-    require(driver_.launch(function, options.grid.x, options.grid.y, options.grid.z,
-                           options.block.x, options.block.y, options.block.z,
-                           options.dynamic_shared_bytes, nullptr, parameters.data(), nullptr),
-            "cannot launch " + info.name);
+    // A cooperative launch is refused where its blocks cannot all be resident.
+    const CudaResult launched =
+        options.is_cooperative
+            ? driver_.launch_cooperative(function, options.grid.x, options.grid.y, options.grid.z,
+                                         options.block.x, options.block.y, options.block.z,
+                                         options.dynamic_shared_bytes, nullptr, parameters.data())
+            : driver_.launch(function, options.grid.x, options.grid.y, options.grid.z,
+                             options.block.x, options.block.y, options.block.z,
+                             options.dynamic_shared_bytes, nullptr, parameters.data(), nullptr);
+    require(launched, "cannot launch " + info.name);
     report.counts.launches = 1;
     const CudaResult result = driver_.synchronise();
     if (result != kCudaSuccess) report.observations.push_back(fault(info, result));

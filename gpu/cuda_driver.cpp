@@ -31,19 +31,27 @@ CudaDriver opened() {
   find(library, "cuDeviceGetCount", driver.device_count);
   find(library, "cuDeviceGet", driver.device);
   find(library, "cuDeviceGetName", driver.device_name);
+  find(library, "cuDeviceGetAttribute", driver.device_attribute);
   find(library, "cuDevicePrimaryCtxRetain", driver.retain_context);
   find(library, "cuDevicePrimaryCtxRelease_v2", driver.release_context);
   find(library, "cuCtxSetCurrent", driver.set_context);
+  find(library, "cuCtxGetCurrent", driver.current_context);
+  find(library, "cuCtxGetDevice", driver.current_device);
+  find(library, "cuCtxPushCurrent_v2", driver.push_context);
+  find(library, "cuCtxPopCurrent_v2", driver.pop_context);
   find(library, "cuCtxSynchronize", driver.synchronise);
   find(library, "cuModuleLoadDataEx", driver.load_module);
   find(library, "cuModuleUnload", driver.unload_module);
   find(library, "cuModuleGetFunction", driver.function);
   find(library, "cuFuncSetAttribute", driver.set_attribute);
+  find(library, "cuFuncGetAttribute", driver.function_attribute);
+  find(library, "cuOccupancyMaxActiveBlocksPerMultiprocessor", driver.resident_blocks);
   find(library, "cuMemAlloc_v2", driver.allocate);
   find(library, "cuMemFree_v2", driver.release);
   find(library, "cuMemcpyHtoD_v2", driver.copy_to_device);
   find(library, "cuMemcpyDtoH_v2", driver.copy_to_host);
   find(library, "cuLaunchKernel", driver.launch);
+  find(library, "cuLaunchCooperativeKernel", driver.launch_cooperative);
   find(library, "cuGetErrorString", driver.error_text);
 
   int count = 0;

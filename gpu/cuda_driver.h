@@ -21,6 +21,16 @@ struct CudaStreamHandle;
 inline constexpr CudaResult kCudaSuccess = 0;
 /// CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 inline constexpr int kCudaMaxDynamicSharedBytes = 8;
+/// CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK and CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES
+inline constexpr int kCudaFunctionThreadsMax = 0;
+inline constexpr int kCudaFunctionSharedBytes = 1;
+/// CU_DEVICE_ATTRIBUTE_*: MULTIPROCESSOR_COUNT, COMPUTE_CAPABILITY_MAJOR and _MINOR,
+/// COOPERATIVE_LAUNCH, MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
+inline constexpr int kCudaMultiprocessorCount = 16;
+inline constexpr int kCudaCapabilityMajor = 75;
+inline constexpr int kCudaCapabilityMinor = 76;
+inline constexpr int kCudaCooperativeLaunch = 95;
+inline constexpr int kCudaSharedBytesMax = 97;
 /// CU_JIT_ERROR_LOG_BUFFER and CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES
 inline constexpr int kCudaErrorLog = 5;
 inline constexpr int kCudaErrorLogBytes = 6;
@@ -30,15 +40,23 @@ struct CudaDriver {
   CudaResult (*device_count)(int* count);
   CudaResult (*device)(CudaOrdinal* device, int index);
   CudaResult (*device_name)(char* name, int bytes, CudaOrdinal device);
+  CudaResult (*device_attribute)(int* value, int attribute, CudaOrdinal device);
   CudaResult (*retain_context)(CudaContextHandle** context, CudaOrdinal device);
   CudaResult (*release_context)(CudaOrdinal device);
   CudaResult (*set_context)(CudaContextHandle* context);
+  CudaResult (*current_context)(CudaContextHandle** context);
+  CudaResult (*current_device)(CudaOrdinal* device);
+  CudaResult (*push_context)(CudaContextHandle* context);
+  CudaResult (*pop_context)(CudaContextHandle** context);
   CudaResult (*synchronise)();
   CudaResult (*load_module)(CudaModuleHandle** module, const void* image, unsigned option_count,
                             int* options, void** values);
   CudaResult (*unload_module)(CudaModuleHandle* module);
   CudaResult (*function)(CudaFunctionHandle** function, CudaModuleHandle* module, const char* name);
   CudaResult (*set_attribute)(CudaFunctionHandle* function, int attribute, int value);
+  CudaResult (*function_attribute)(int* value, int attribute, CudaFunctionHandle* function);
+  CudaResult (*resident_blocks)(int* blocks, CudaFunctionHandle* function, int block_threads,
+                                std::size_t dynamic_shared_bytes);
   CudaResult (*allocate)(CudaAddress* address, std::size_t bytes);
   CudaResult (*release)(CudaAddress address);
   CudaResult (*copy_to_device)(CudaAddress to, const void* from, std::size_t bytes);
@@ -47,6 +65,10 @@ struct CudaDriver {
                        unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z,
                        unsigned shared_bytes, CudaStreamHandle* stream, void** parameters,
                        void** extra);
+  CudaResult (*launch_cooperative)(CudaFunctionHandle* function, unsigned grid_x, unsigned grid_y,
+                                   unsigned grid_z, unsigned block_x, unsigned block_y,
+                                   unsigned block_z, unsigned shared_bytes,
+                                   CudaStreamHandle* stream, void** parameters);
   CudaResult (*error_text)(CudaResult result, const char** text);
 };
 
