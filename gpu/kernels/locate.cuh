@@ -71,6 +71,55 @@ __device__ __forceinline__ void sum_segments(const LocateRange<Number>& range,
   __syncthreads();
 }
 
+/// Ids whose weight is another one than `weight` says: none.
+struct NoExceptions {
+  static constexpr bool kAreThere = false;
+  template <class Visit>
+  __device__ __forceinline__ void for_each(const Visit&) const {}
+};
+
+/// Adds what the exceptions in `range` weigh more to the sums of their segments. Called by the
+/// whole block behind sum_segments; on return every thread may read scratch.segment_sums.
+template <class Number, class Exceptions>
+__device__ __forceinline__ void add_exceptions(const LocateRange<Number>& range,
+                                               std::uint32_t segment_length,
+                                               std::uint32_t segment_count,
+                                               const Exceptions& exceptions,
+                                               LocateScratch<Number>& scratch) {
+  if (threadIdx.x < kWarpLanes) {
+    Number own = threadIdx.x < segment_count ? scratch.segment_sums[threadIdx.x] : Number{};
+    exceptions.for_each([&](bool has, std::uint32_t id, Number excess) {
+      const std::uint32_t segment = (id - range.begin) / segment_length;
+      const bool is_here = has && id >= range.begin && id < range.end;
+      std::uint32_t left = __ballot_sync(0xffffffffu, is_here);
+      for (; left != 0; left &= left - 1) {
+        const int lane = __ffs(static_cast<int>(left)) - 1;
+        const std::uint32_t to = __shfl_sync(0xffffffffu, segment, lane);
+        const Number more = exchange_from(excess, lane);
+        if (to == threadIdx.x) own = sum(own, more);
+      }
+    });
+    if (threadIdx.x < segment_count) scratch.segment_sums[threadIdx.x] = own;
+  }
+  __syncthreads();
+}
+
+/// What the exceptions among 32 ids, one a lane, weigh more. Called by a whole warp.
+template <class Number, class Exceptions>
+__device__ __forceinline__ Number excess_of(std::uint32_t id, const Exceptions& exceptions) {
+  Number own{};
+  exceptions.for_each([&](bool has, std::uint32_t other, Number excess) {
+    std::uint32_t left = __ballot_sync(0xffffffffu, has);
+    for (; left != 0; left &= left - 1) {
+      const int lane = __ffs(static_cast<int>(left)) - 1;
+      const bool is_own = __shfl_sync(0xffffffffu, other, lane) == id;
+      const Number more = exchange_from(excess, lane);
+      if (is_own) own = sum(own, more);
+    }
+  });
+  return own;
+}
+
 /// What locate found.
 struct Located {
   bool is_found;  ///< false when the sum of all weights does not exceed the threshold
@@ -80,10 +129,13 @@ struct Located {
 /// The least id < count with threshold < weight(0) + ... + weight(id), where threshold =
 /// threshold_of(sum of all weights). All threads of the block call it, with equal arguments; only
 /// the answer of the threads of warp 0 is valid. count > 0, a multiple of 32 threads in the block.
-template <class Number, class Weight, class ThresholdOf>
+/// exceptions.for_each(visit) calls visit(has, id, excess) with all lanes of a warp: where `has`,
+/// the weight of `id` is weight(id) + excess, modulo the numbers there are; each id once.
+template <class Number, class Weight, class ThresholdOf, class Exceptions = NoExceptions>
 __device__ __forceinline__ Located locate(std::uint32_t count, const Weight& weight,
                                           const ThresholdOf& threshold_of,
-                                          LocateScratch<Number>& scratch) {
+                                          LocateScratch<Number>& scratch,
+                                          const Exceptions& exceptions = {}) {
   const std::uint32_t lane = threadIdx.x % kWarpLanes;
   LocateRange<Number> range{0, count, Number{}};
   Number threshold{};
@@ -95,6 +147,8 @@ __device__ __forceinline__ Located locate(std::uint32_t count, const Weight& wei
     const std::uint32_t segment_length = (chunks + kWarpLanes - 1) / kWarpLanes * kWarpLanes;
     const std::uint32_t segment_count = (ids + segment_length - 1) / segment_length;
     sum_segments(range, segment_length, segment_count, weight, scratch);
+    if constexpr (Exceptions::kAreThere)
+      add_exceptions(range, segment_length, segment_count, exceptions, scratch);
     const Number own = lane < segment_count ? scratch.segment_sums[lane] : Number{};
     const Number through = sum(range.before, warp_prefix(own));
     if (is_first) threshold = threshold_of(exchange_from(through, 31));
@@ -111,7 +165,8 @@ __device__ __forceinline__ Located locate(std::uint32_t count, const Weight& wei
 
   if (threadIdx.x >= kWarpLanes) return {true, 0};
   const std::uint32_t id = range.begin + lane;
-  const Number own = id < range.end ? weight(id) : Number{};
+  Number own = id < range.end ? weight(id) : Number{};
+  if constexpr (Exceptions::kAreThere) own = sum(own, excess_of<Number>(id, exceptions));
   const Number through = sum(range.before, warp_prefix(own));
   const std::uint32_t crossed = __ballot_sync(0xffffffffu, less(threshold, through));
   if (crossed == 0) return {false, 0};
