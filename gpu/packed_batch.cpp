@@ -110,6 +110,7 @@ RequestParameters parameters_of(const Batch& batch, const Request& request, std:
   parameters.draft_count = static_cast<std::uint32_t>(request.proposal.tokens.size());
   parameters.coin_request = request.id;
   parameters.coin_position = request.position;
+  parameters.coin_iteration = request.iteration;
   const bool is_greedy = rule.is_greedy_always || sampling.temperature == 0 ||
                          sampling.temperature < batch.preset.greedy_below;
   if (is_greedy) {
@@ -139,7 +140,7 @@ RequestParameters parameters_of(const Batch& batch, const Request& request, std:
 }
 
 DraftLawKind draft_kind_of(const Batch& batch, const PackingRule& rule) {
-  if (!rule.reads_drafts) return DraftLawKind::kOneHot;
+  if (!rule.reads_draft_rows) return DraftLawKind::kOneHot;
   switch (batch.draft_kind) {
     case reference::RowKind::kLogits:
       return DraftLawKind::kLogits;
@@ -160,6 +161,7 @@ LogitFormat draft_format(const PackedBatch& packed, const Batch& batch) {
 struct Offsets {
   Offsets(const PackedBatch& packed, const Batch& batch)
       : target_slots(packed.padded_draft_count + 1u),
+        coin_columns(packed.coin_columns),
         draft_slots(packed.padded_draft_count),
         target_row_bytes(packed.target_row_stride * bytes_of(batch.format)),
         draft_row_bytes(packed.draft_row_stride * bytes_of(draft_format(packed, batch))) {}
@@ -173,33 +175,89 @@ struct Offsets {
     return (request * draft_slots + position) * sizeof(reference::Token);
   }
   std::size_t coin(std::size_t request, std::size_t position, std::size_t column) const {
-    return ((request * target_slots + position) * kernels::kCoinColumns + column) *
-           sizeof(std::uint64_t);
+    return ((request * target_slots + position) * coin_columns + column) * sizeof(std::uint64_t);
   }
 
-  std::size_t target_slots, draft_slots, target_row_bytes, draft_row_bytes;
+  std::size_t target_slots, coin_columns, draft_slots, target_row_bytes, draft_row_bytes;
 };
 
-void pack_coins(PackedBatch& packed, const Batch& batch, const Offsets& offsets,
-                const reference::Coins& coins) {
+/// Where a drafted token stands in its tree.
+struct Node {
+  bool is_there = false;
+  std::uint32_t depth = 0;    ///< drafted tokens that lead to it, itself not counted
+  std::uint32_t sibling = 0;  ///< its number among the children of its parent that are there
+};
+
+int parent_of(const reference::Proposal& proposal, std::size_t node) {
+  return proposal.parents.empty() ? static_cast<int>(node) - 1 : proposal.parents[node];
+}
+
+std::vector<Node> nodes_of(const reference::Proposal& proposal) {
+  std::vector<Node> nodes(proposal.tokens.size());
+  std::vector<std::uint32_t> children(nodes.size() + 1, 0);
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const int parent = parent_of(proposal, i);
+    const bool is_reached = parent < 0 || nodes[static_cast<std::size_t>(parent)].is_there;
+    if (!is_reached || proposal.tokens[i] == reference::kPlaceholder) continue;
+    nodes[i] = {true, parent < 0 ? 0 : nodes[static_cast<std::size_t>(parent)].depth + 1,
+                children[static_cast<std::size_t>(parent + 1)]++};
+  }
+  return nodes;
+}
+
+/// Writes the coins of one request: of each node its accept coin, of each target row the others.
+void pack_request_coins(PackedBatch& packed, const PackingRule& rule, const Offsets& offsets,
+                        const reference::Coins& coins, std::size_t index, const Request& request) {
+  using reference::Purpose;
+  constexpr Purpose kPurposes[] = {Purpose::kAccept, Purpose::kRecovered, Purpose::kBonus,
+                                   Purpose::kTreeLevel, Purpose::kTreeSecond};
+  const std::vector<Node> nodes = nodes_of(request.proposal);
+  const auto put_coin = [&](std::size_t slot, std::uint32_t column, std::uint32_t depth,
+                            std::uint32_t sibling) {
+    if ((rule.coins >> column & 1) == 0) return;
+    reference::CoinAddress address;
+    address.request = request.id;
+    address.position = request.position + depth;
+    address.purpose = kPurposes[column];
+    address.slot = sibling;
+    address.iteration = rule.is_keyed_by_iteration ? request.iteration : 0;
+    put(packed.coins, offsets.coin(index, slot, column), coins.coin(address));
+  };
+  for (std::size_t row = 0; row <= nodes.size(); ++row) {
+    if (row < nodes.size() && nodes[row].is_there)
+      put_coin(row, kernels::kAcceptColumn, nodes[row].depth, nodes[row].sibling);
+    if (row > 0 && !nodes[row - 1].is_there) continue;
+    const std::uint32_t depth = row == 0 ? 0 : nodes[row - 1].depth + 1;
+    for (std::uint32_t column = kernels::kRecoveredColumn; column < packed.coin_columns; ++column)
+      put_coin(row, column, depth, 0);
+  }
+}
+
+void pack_coins(PackedBatch& packed, const Batch& batch, const PackingRule& rule,
+                const Offsets& offsets, const reference::Coins& coins) {
+  if (rule.coins == 0) return;
   if (const auto* philox = dynamic_cast<const reference::PhiloxCoins*>(&coins)) {
     packed.seed = philox->seed();
     return;
   }
-  using reference::Purpose;
-  constexpr Purpose kPurposes[] = {Purpose::kAccept, Purpose::kRecovered, Purpose::kBonus};
   packed.coins.bytes.resize(offsets.coin(batch.requests.size(), 0, 0));
-  for (std::size_t r = 0; r < batch.requests.size(); ++r) {
-    const Request& request = batch.requests[r];
-    for (std::size_t i = 0; i <= request.proposal.tokens.size(); ++i)
-      for (std::size_t column = 0; column < kernels::kCoinColumns; ++column) {
-        reference::CoinAddress address;
-        address.request = request.id;
-        address.position = request.position + static_cast<std::uint32_t>(i);
-        address.purpose = kPurposes[column];
-        put(packed.coins, offsets.coin(r, i, column), coins.coin(address));
-      }
-  }
+  for (std::size_t r = 0; r < batch.requests.size(); ++r)
+    pack_request_coins(packed, rule, offsets, coins, r, batch.requests[r]);
+}
+
+/// The parents of every request, where one of them drafts no chain.
+void pack_parents(PackedBatch& packed, const Batch& batch, const Offsets& offsets) {
+  const auto is_chain = [](const Request& request) {
+    for (std::size_t i = 0; i < request.proposal.parents.size(); ++i)
+      if (request.proposal.parents[i] != static_cast<int>(i) - 1) return false;
+    return true;
+  };
+  if (std::all_of(batch.requests.begin(), batch.requests.end(), is_chain)) return;
+  packed.parents.bytes.resize(offsets.token(batch.requests.size(), 0));
+  for (std::size_t r = 0; r < batch.requests.size(); ++r)
+    for (std::size_t i = 0; i < batch.requests[r].proposal.tokens.size(); ++i)
+      put(packed.parents, offsets.token(r, i),
+          static_cast<std::int32_t>(parent_of(batch.requests[r].proposal, i)));
 }
 
 }  // namespace
@@ -235,6 +293,7 @@ PackedBatch pack(const Batch& batch, const reference::Coins& coins,
   packed.target_row_stride = batch.vocab_size + (is_roomy ? kRoomyGap : 0);
   packed.draft_row_stride = packed.target_row_stride;
   packed.draft_kind = draft_kind_of(batch, rule);
+  packed.coin_columns = rule.coin_columns;
 
   const Offsets offsets(packed, batch);
   const std::size_t count = batch.requests.size();
@@ -256,7 +315,8 @@ PackedBatch pack(const Batch& batch, const reference::Coins& coins,
     put(packed.parameters, r * sizeof(RequestParameters),
         parameters_of(batch, request, steps, rule));
   }
-  if (rule.reads_drafts) pack_coins(packed, batch, offsets, coins);
+  if (rule.takes_trees) pack_parents(packed, batch, offsets);
+  pack_coins(packed, batch, rule, offsets, coins);
   return packed;
 }
 
@@ -271,6 +331,20 @@ void unpack_row(const BufferImage& before, const BufferImage& after, std::size_t
     std::memcpy(&bits, after.bytes.data() + offset, bytes);
     if (std::memcmp(before.bytes.data() + offset, &bits, bytes) != 0)
       row[i] = value_of(format, bits);
+  }
+}
+
+/// Replaces the parents of request `index` that differ between the two images.
+void unpack_parents(const PackedBatch& before, const PackedBatch& after, const Offsets& offsets,
+                    std::size_t index, reference::Proposal& proposal) {
+  if (before.parents.bytes.empty()) return;
+  for (std::size_t i = 0; i < proposal.tokens.size(); ++i) {
+    const auto parent = get<std::int32_t>(after.parents, offsets.token(index, i));
+    if (parent == get<std::int32_t>(before.parents, offsets.token(index, i))) continue;
+    // Said in full for the first time: a chain says nothing.
+    for (std::size_t node = proposal.parents.size(); node < proposal.tokens.size(); ++node)
+      proposal.parents.push_back(static_cast<int>(node) - 1);
+    proposal.parents[i] = parent;
   }
 }
 
@@ -289,9 +363,11 @@ void unpack_changes(const PackedBatch& before, const PackedBatch& after, Batch& 
                  draft_format(before, batch), request.proposal.rows[i]);
     for (std::size_t i = 0; i < request.proposal.tokens.size(); ++i)
       request.proposal.tokens[i] = get<reference::Token>(after.draft_tokens, offsets.token(r, i));
+    unpack_parents(before, after, offsets, r, request.proposal);
     const auto parameters = get<RequestParameters>(after.parameters, r * sizeof(RequestParameters));
     request.id = parameters.coin_request;
     request.position = parameters.coin_position;
+    request.iteration = parameters.coin_iteration;
   }
 }
 

@@ -40,15 +40,23 @@ struct PackedBatch {
   BufferImage target_rows;
   BufferImage draft_rows;  ///< empty unless draft_kind has rows
   BufferImage draft_tokens;
-  BufferImage parameters;  ///< kernels::RequestParameters
-  BufferImage coins;       ///< empty when the coins are Philox
-  std::uint64_t seed = 0;  ///< of the Philox coins
+  BufferImage parents;             ///< empty when every draft is a chain
+  BufferImage parameters;          ///< kernels::RequestParameters
+  std::uint32_t coin_columns = 0;  ///< a target slot
+  BufferImage coins;               ///< empty when the coins are Philox, or none is read
+  std::uint64_t seed = 0;          ///< of the Philox coins
 };
 
-/// Which of a batch's inputs a rule reads.
+/// Which of a batch's inputs a rule reads; whatever it does not read has no bytes, or bytes that
+/// nobody has written.
 struct PackingRule {
-  bool reads_drafts = true;       ///< draft rows and coins
+  bool reads_draft_rows = true;
+  bool takes_trees = false;       ///< else the batch holds chains only
   bool is_greedy_always = false;  ///< every request is greedy, whatever its sampling says
+  /// Bit c: column c of the coins (kernels::CoinColumn) is read.
+  std::uint32_t coins = 7;
+  std::uint32_t coin_columns = kernels::kCoinColumns;
+  bool is_keyed_by_iteration = false;  ///< coins have the request's iteration, not 0
 };
 
 /// Preconditions: validate(batch) passes; target_kind is kLogits.
@@ -59,7 +67,7 @@ PackedBatch pack(const reference::Batch& batch, const reference::Coins& coins,
 std::uint32_t fraction_bits_of(std::size_t vocab_size);
 
 /// Puts what the input buffers hold now into `batch`, element by element, where it differs from
-/// what they held: logits, probabilities, drafted tokens, and the ids that address coins.
+/// what they held: logits, probabilities, drafted tokens, parents, and what addresses coins.
 void unpack_changes(const PackedBatch& before, const PackedBatch& after, reference::Batch& batch);
 
 }  // namespace draftproof::gpu

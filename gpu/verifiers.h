@@ -1,5 +1,6 @@
 // Verifiers: our kernels on a device, as reference::Verifier. Two launches a call, whatever the
-// number of requests: shape_rows over all rows, then the rule over all requests.
+// number of requests: shape_rows over all rows, then the rule over all requests. Which rules there
+// are, and how one is added, is said in gpu/launches/verify.h.
 #pragma once
 
 #include <memory>
@@ -21,8 +22,12 @@ struct PatchedText {
   KernelTexts modules;
 };
 
-/// The rules that have a kernel: "chain", "greedy".
+/// The rules that have a kernel: "chain", "greedy", ...
 const std::vector<std::string>& kernel_rules();
+
+/// The module that runs `rule`, which several rules may share. Throws Error(kInput) for an unknown
+/// rule.
+std::string kernel_module(std::string_view rule);
 
 /// Our kernels of `rule` on `device`, which must outlive the verifier; named "kernels", or as
 /// `patched` says. Throws Error(kInput) for an unknown rule or a text that does not load.

@@ -2,7 +2,8 @@
 // SC 2011), with the coin's address packed here and not by anything the reference uses.
 //
 // key = (seed low, seed high), counter = {position, slot, purpose | iteration << 8, request},
-// coin = out[1] << 32 | out[0]. The chain is prefix-adapted, so its iteration is always 0.
+// coin = out[1] << 32 | out[0]. Rules that stop at the first failure (the chain, trees walked from
+// the root) are prefix-adapted: their iteration is always 0.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +12,22 @@
 
 namespace draftproof::gpu::kernels {
 
-enum class CoinPurpose : std::uint32_t { kDraft = 0, kAccept = 1, kRecovered = 2, kBonus = 3 };
+enum class CoinPurpose : std::uint32_t {
+  kDraft = 0,
+  kAccept = 1,
+  kRecovered = 2,
+  kBonus = 3,
+  kTreeLevel = 4,
+  kTreeSecond = 5,
+};
 
-/// Coin of (position, slot, purpose, iteration 0, request) under `seed`.
+/// Coin of (position, slot, purpose, iteration < 2^24, request) under `seed`.
 __device__ __forceinline__ std::uint64_t philox_coin(std::uint64_t seed, std::uint32_t position,
                                                      std::uint32_t slot, CoinPurpose purpose,
-                                                     std::uint32_t request) {
+                                                     std::uint32_t request,
+                                                     std::uint32_t iteration = 0) {
   std::uint32_t word0 = position, word1 = slot;
-  std::uint32_t word2 = static_cast<std::uint32_t>(purpose), word3 = request;
+  std::uint32_t word2 = static_cast<std::uint32_t>(purpose) | iteration << 8, word3 = request;
   std::uint32_t key0 = static_cast<std::uint32_t>(seed);
   std::uint32_t key1 = static_cast<std::uint32_t>(seed >> 32);
 #pragma unroll
@@ -35,20 +44,40 @@ __device__ __forceinline__ std::uint64_t philox_coin(std::uint64_t seed, std::ui
   return std::uint64_t{word1} << 32 | word0;
 }
 
-/// Where a request's coins come from: a buffer when there is one, else Philox.
+/// Where a request's coins come from: a buffer when there is one (layout.h), else Philox.
 struct CoinSource {
   const std::uint64_t* buffer;  ///< nullable
   std::uint64_t first_slot;     ///< request * (padded_draft_count + 1)
   std::uint64_t seed;
   std::uint32_t request;
   std::uint32_t position;
+  std::uint32_t iteration = 0;
+  std::uint32_t columns = kCoinColumns;
 
-  /// The coin of the request's `index`-th position.
+  /// Chains: the coin of the request's `index`-th position.
   __device__ __forceinline__ std::uint64_t coin(std::uint32_t index, CoinPurpose purpose,
                                                 CoinColumn column) const {
-    if (buffer != nullptr) return buffer[(first_slot + index) * kCoinColumns + column];
-    return philox_coin(seed, position + index, 0, purpose, request);
+    if (buffer != nullptr) return buffer[(first_slot + index) * columns + column];
+    return philox_coin(seed, position + index, 0, purpose, request, iteration);
+  }
+
+  /// Trees: the coin that `node` is tested with, which is child number `sibling` (of those that are
+  /// there) of a node that `depth` drafted tokens lead to.
+  __device__ __forceinline__ std::uint64_t accept_coin_of(std::uint32_t node, std::uint32_t depth,
+                                                          std::uint32_t sibling) const {
+    if (buffer != nullptr) return buffer[(first_slot + node) * columns + kAcceptColumn];
+    return philox_coin(seed, position + depth, sibling, CoinPurpose::kAccept, request, iteration);
+  }
+
+  /// Trees: the coin of another purpose of the target row that `depth` drafted tokens lead to.
+  __device__ __forceinline__ std::uint64_t row_coin(std::uint32_t row, std::uint32_t depth,
+                                                    CoinPurpose purpose) const {
+    const std::uint32_t column = static_cast<std::uint32_t>(purpose) - 1;
+    if (buffer != nullptr) return buffer[(first_slot + row) * columns + column];
+    return philox_coin(seed, position + depth, 0, purpose, request, iteration);
   }
 };
+static_assert(kAcceptColumn + 1 == static_cast<std::uint32_t>(CoinPurpose::kAccept));
+static_assert(kTreeSecondColumn + 1 == static_cast<std::uint32_t>(CoinPurpose::kTreeSecond));
 
 }  // namespace draftproof::gpu::kernels

@@ -47,9 +47,17 @@ enum class LawKind : std::uint32_t {
 using RowRecord = ::draftproof_row_record;
 static_assert(sizeof(RowRecord) == 32);
 
-/// Coins handed in: three a slot, slot = request * (padded_draft_count + 1) + position.
-enum CoinColumn : std::uint32_t { kAcceptColumn = 0, kRecoveredColumn = 1, kBonusColumn = 2 };
-inline constexpr std::uint32_t kCoinColumns = 3;
+/// Coins handed in: so many columns a target slot. In slot i of a request the accept coin is the
+/// one that drafted token i is tested with, all others are those of target row i.
+enum CoinColumn : std::uint32_t {
+  kAcceptColumn = 0,
+  kRecoveredColumn = 1,
+  kBonusColumn = 2,
+  kTreeLevelColumn = 3,
+  kTreeSecondColumn = 4,
+};
+inline constexpr std::uint32_t kCoinColumns = 3;      ///< of the rules for chains
+inline constexpr std::uint32_t kTreeCoinColumns = 5;  ///< of the rules for trees
 
 /// Why a token was emitted; the words of the reasons buffer.
 enum class ReasonCode : std::int32_t { kNone = -1, kAccepted = 0, kRecovered = 1, kBonus = 2 };

@@ -16,6 +16,11 @@ inline constexpr std::uint32_t kAnchorBits = 0x4B400000u;
 /// Largest |maximum * scale| that a row can be resolved at.
 inline constexpr float kRangeLimit = 2097152.0f;
 
+/// Fraction bits of the masses of a row: 44 up to 2^18 tokens, else 62 - ceil(log2 vocab_size).
+__device__ __forceinline__ std::uint32_t fraction_bits_for(std::uint32_t vocab_size) {
+  return vocab_size <= 1u << 18 ? 44u : 30u + __clz(static_cast<int>(vocab_size - 1));
+}
+
 /// What mass_of needs of a row, computed once a row.
 struct MassFrame {
   float scale;

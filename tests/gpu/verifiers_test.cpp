@@ -5,11 +5,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <limits>
 #include <sstream>
 #include <string>
 
 #include "gpu/emulated_device.h"
+#include "gpu/kernels/arguments/verify.h"
 #include "reference/error.h"
 
 namespace draftproof::gpu {
@@ -86,16 +88,20 @@ TEST_F(Verifiers, ReportAStatusAndKeepTheAcceptedPrefix) {
 /// A greedy kernel that gives every request token 1 under a count and a reason of its own.
 std::string text_that_writes(int emitted_count, int reason) {
   std::ostringstream text;
+  const auto loads = [&](const char* to, std::size_t offset) {
+    text << "ld.param.u64 " << to << ", [a+" << offset << "];\n";
+  };
   text << ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry "
-          "draftproof_verify_greedy(.param .u64 a, .param .u64 b, .param .u64 c, .param .u64 "
-          "tokens, "
-          ".param .u64 reasons, .param .u64 outcomes, .param .u32 d, .param .u32 e)\n{\n"
+          "draftproof_verify_greedy(.param .align 8 .b8 a["
+       << sizeof(draftproof_verify_arguments)
+       << "])\n{\n"
           ".reg .b64 %rd<4>; .reg .b32 %r<6>; .reg .pred %p;\n"
           "mov.u32 %r1, %tid.x; setp.ne.u32 %p, %r1, 0; @%p bra done;\n"
-          "ld.param.u64 %rd1, [tokens]; ld.param.u64 %rd2, [reasons];\n"
-          "ld.param.u64 %rd3, [outcomes];\n"
-          "mov.u32 %r1, 0; mov.u32 %r2, 1;\n"
-       << "mov.u32 %r3, " << emitted_count << "; mov.u32 %r4, " << reason << ";\n"
+          "mov.u32 %r1, 0; mov.u32 %r2, 1;\n";
+  loads("%rd1", offsetof(draftproof_verify_arguments, emitted_tokens));
+  loads("%rd2", offsetof(draftproof_verify_arguments, emitted_reasons));
+  loads("%rd3", offsetof(draftproof_verify_arguments, outcomes));
+  text << "mov.u32 %r3, " << emitted_count << "; mov.u32 %r4, " << reason << ";\n"
        << "st.global.u32 [%rd1], %r2; st.global.u32 [%rd2], %r4;\n"
           "st.global.u32 [%rd3], %r1; st.global.u32 [%rd3+4], %r3;\n"
           "st.global.u32 [%rd3+8], %r1; st.global.u32 [%rd3+12], %r1;\ndone:\nret;\n}\n";

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "gpu/cuda_device.h"
+#include "gpu/kernels/arguments/verify.h"
 #include "gpu/packed_batch.h"
 #include "gpu/verifiers.h"
 #include "reference/error.h"
@@ -81,17 +82,26 @@ class Workload {
   }
 
   void verify(std::uint32_t threads) {
-    const Argument arguments[] = {
-        Argument(target_rows_.pointer()),     Argument(packed_.target_row_stride),
-        Argument(draft_rows_.pointer()),      Argument(packed_.draft_row_stride),
-        Argument(tokens_.pointer()),          Argument(parameters_.pointer()),
-        Argument(target_records_.pointer()),  Argument(draft_records_.pointer()),
-        Argument(gpu::DevicePointer{0}),      Argument(std::uint64_t{1}),
-        Argument(emitted_.pointer()),         Argument(reasons_.pointer()),
-        Argument(outcomes_.pointer()),        Argument(packed_.draft_kind),
-        Argument(packed_.padded_draft_count), Argument(packed_.vocab_size),
-        Argument(packed_.fraction_bits)};
-    launch(*chain_, "draftproof_verify_chain_bf16", count_, threads, arguments);
+    draftproof_verify_arguments arguments{};
+    arguments.target_rows = target_rows_.pointer();
+    arguments.target_row_stride = packed_.target_row_stride;
+    arguments.draft_rows = draft_rows_.pointer();
+    arguments.draft_row_stride = packed_.draft_row_stride;
+    arguments.draft_tokens = tokens_.pointer();
+    arguments.requests = parameters_.pointer();
+    arguments.target_records = target_records_.pointer();
+    arguments.draft_records = draft_records_.pointer();
+    arguments.seed = 1;
+    arguments.emitted_tokens = emitted_.pointer();
+    arguments.emitted_reasons = reasons_.pointer();
+    arguments.outcomes = outcomes_.pointer();
+    arguments.format = DRAFTPROOF_BFLOAT16;
+    arguments.draft_kind = static_cast<std::uint32_t>(packed_.draft_kind);
+    arguments.request_count = count_;
+    arguments.padded_draft_count = packed_.padded_draft_count;
+    arguments.vocab_size = packed_.vocab_size;
+    const Argument list[] = {Argument(arguments)};
+    launch(*chain_, "draftproof_verify_chain_bf16", count_, threads, list);
   }
 
   std::size_t row_bytes() const {

@@ -14,6 +14,7 @@
 #include "gpu/kernels/coin.cuh"
 #include "gpu/kernels/locate.cuh"
 #include "gpu/kernels/row.cuh"
+#include "gpu/kernels/verify/request.cuh"
 #include "gpu/kernels/verify/walk.cuh"
 #include "gpu/kernels/wide.cuh"
 
@@ -27,56 +28,22 @@ struct ChainScratch {
   };
 };
 
-/// One request: its rows, their records, its coins.
+/// One request: its rows, its coins, its drafted tokens.
 template <class Element>
 struct Chain {
-  const Element* target_rows;  ///< of the whole batch, as are all rows and records below
-  std::uint64_t target_row_stride;
-  const void* draft_rows;
-  std::uint64_t draft_row_stride;
-  const RowRecord* target_records;
-  const RowRecord* draft_records;
-  DraftLawKind draft_kind;
-  std::uint64_t first_target_slot;
-  std::uint64_t first_draft_slot;
-  std::uint32_t fraction_bits;
+  Rows<Element> rows;
   CoinSource coins;
   Drafts drafts;
 
-  __device__ __forceinline__ LogitLaw<Element> target_law(std::uint32_t position,
-                                                          const RowRecord& record) const {
-    const std::uint64_t slot = first_target_slot + position;
-    return LogitLaw<Element>(target_rows + slot * target_row_stride, record, fraction_bits);
-  }
-
-  __device__ __forceinline__ DraftLaw<Element> draft_law(std::uint32_t position,
-                                                         const RowRecord& record,
-                                                         std::uint32_t token) const {
-    std::uint64_t slot = first_draft_slot + position;
-    anchor::draft_row_slot(slot);
-    const std::uint64_t offset = slot * draft_row_stride;
-    return {
-        draft_kind,
-        LogitLaw<Element>(static_cast<const Element*>(draft_rows) + offset, record, fraction_bits),
-        static_cast<const float*>(draft_rows) + offset, fraction_bits, token};
-  }
-
-  /// The draft side's record; all mass, 1, on the token itself when the draft has no rows.
-  __device__ __forceinline__ RowRecord draft_record(std::uint32_t position) const {
-    if (draft_kind == DraftLawKind::kOneHot)
-      return {1, 0.0f, 0.0f, 0, 0, 0, static_cast<std::uint32_t>(LawKind::kOneHot)};
-    return draft_records[first_draft_slot + position];
-  }
-
   __device__ __forceinline__ Stop judge(std::uint32_t position, std::uint32_t token) const {
-    const RowRecord target_record = target_records[first_target_slot + position];
+    const RowRecord target_record = rows.target_record(position);
     if (target_record.status != 0)
       return stop_for(position, static_cast<Status>(target_record.status));
-    const RowRecord draft = draft_record(position);
+    const RowRecord draft = rows.draft_record(position);
     if (draft.status != 0) return stop_for(position, static_cast<Status>(draft.status));
-    const std::uint64_t draft_mass = draft_law(position, draft, token).mass(token);
+    const std::uint64_t draft_mass = rows.draft_law(position, draft, token).mass(token);
     if (draft_mass == 0) return stop_for(position, Status::kDraftMassZero);
-    const std::uint64_t target_mass = target_law(position, target_record).mass(token);
+    const std::uint64_t target_mass = rows.target_law(position, target_record).mass(token);
     std::uint32_t coin_position = position;
     anchor::accept_coin(coin_position);
     const std::uint64_t coin = coins.coin(coin_position, CoinPurpose::kAccept, kAcceptColumn);
@@ -90,7 +57,7 @@ struct Chain {
   __device__ __forceinline__ Stop judge_end(std::uint32_t position) const {
     std::uint32_t row = position;
     anchor::end_row(row);
-    const std::uint32_t status = target_records[first_target_slot + row].status;
+    const std::uint32_t status = rows.target_record(row).status;
     if (status != 0) return stop_for(position, static_cast<Status>(status));
     return {position, Answer::kDraftEnded, Status::kOk};
   }
@@ -123,23 +90,23 @@ struct Chain {
   __device__ __forceinline__ Located draw(const Stop& stop, ChainScratch& scratch) const {
     std::uint32_t position = stop.position;
     anchor::drawn_row(position, static_cast<std::uint32_t>(stop.answer));
-    const RowRecord record = target_records[first_target_slot + position];
+    const RowRecord record = rows.target_record(position);
     // All mass on one token: the bonus draw finds it, and so does the residual draw, because a
     // rejection says that the drafted token is another one.
     if (record.kind == static_cast<std::uint32_t>(LawKind::kOneHot)) return {true, record.cut_id};
-    const LogitLaw<Element> target = target_law(position, record);
+    const LogitLaw<Element> target = rows.target_law(position, record);
     if (stop.answer == Answer::kDraftEnded)
       return draw_bonus(target, coins.coin(stop.position, CoinPurpose::kBonus, kBonusColumn),
                         scratch.bonus);
     const std::uint32_t token = static_cast<std::uint32_t>(drafts.tokens[stop.position]);
-    const RowRecord draft = draft_record(stop.position);
+    const RowRecord draft = rows.draft_record(stop.position);
     std::uint32_t purpose = static_cast<std::uint32_t>(CoinPurpose::kRecovered);
     std::uint32_t column = kRecoveredColumn;
     anchor::recovered_coin(purpose, column);
     const std::uint64_t coin = coins.coin(stop.position, static_cast<CoinPurpose>(purpose),
                                           static_cast<CoinColumn>(column));
-    return draw_recovered(target, record.total, draft_law(stop.position, draft, token), draft.total,
-                          coin, scratch.recovered);
+    return draw_recovered(target, record.total, rows.draft_law(stop.position, draft, token),
+                          draft.total, coin, scratch.recovered);
   }
 
   __device__ __forceinline__ void run(const Output& output, ChainScratch& scratch) const {
@@ -162,39 +129,16 @@ struct Chain {
 }  // namespace draftproof::gpu::kernels::verify
 
 /// One entry for each storage format. One block a request, a multiple of 32 threads up to 1,024.
-/// `coins` may be null: then they come from Philox under `seed`. Output slots: padded_draft_count +
-/// 1 a request.
-#define DRAFTPROOF_VERIFY_CHAIN(name, Element)                                                     \
-  extern "C" __global__ void __launch_bounds__(1024, 1) name(                                      \
-      const draftproof::gpu::kernels::Element* target_rows, std::uint64_t target_row_stride,       \
-      const void* draft_rows, std::uint64_t draft_row_stride, const std::int32_t* draft_tokens,    \
-      const draftproof::gpu::kernels::RequestParameters* requests,                                 \
-      const draftproof::gpu::kernels::RowRecord* target_records,                                   \
-      const draftproof::gpu::kernels::RowRecord* draft_records, const std::uint64_t* coins,        \
-      std::uint64_t seed, std::int32_t* emitted_tokens, std::int32_t* emitted_reasons,             \
-      draftproof::gpu::kernels::OutcomeRecord* outcomes, std::uint32_t draft_kind,                 \
-      std::uint32_t padded_draft_count, std::uint32_t vocab_size, std::uint32_t fraction_bits) {   \
-    using namespace draftproof::gpu::kernels;                                                      \
-    __shared__ verify::ChainScratch scratch;                                                       \
-    const std::uint32_t request = blockIdx.x;                                                      \
-    const std::uint64_t first = target_slot(request, 0, padded_draft_count);                       \
-    const std::uint64_t first_draft = draft_slot(request, 0, padded_draft_count);                  \
-    const RequestParameters& own = requests[request];                                              \
-    const verify::Chain<Element> chain{target_rows,                                                \
-                                       target_row_stride,                                          \
-                                       draft_rows,                                                 \
-                                       draft_row_stride,                                           \
-                                       target_records,                                             \
-                                       draft_records,                                              \
-                                       static_cast<DraftLawKind>(draft_kind),                      \
-                                       first,                                                      \
-                                       first_draft,                                                \
-                                       fraction_bits,                                              \
-                                       {coins, first, seed, own.coin_request, own.coin_position},  \
-                                       {draft_tokens + first_draft, own.draft_count, vocab_size}}; \
-    const verify::Output output{emitted_tokens + first, emitted_reasons + first,                   \
-                                outcomes + request, padded_draft_count + 1};                       \
-    chain.run(output, scratch);                                                                    \
+#define DRAFTPROOF_VERIFY_CHAIN(name, Element)                                    \
+  extern "C" __global__ void __launch_bounds__(1024, 1)                           \
+      name(const __grid_constant__ draftproof_verify_arguments arguments) {       \
+    using namespace draftproof::gpu::kernels;                                     \
+    __shared__ verify::ChainScratch scratch;                                      \
+    const std::uint32_t request = blockIdx.x;                                     \
+    const verify::Chain<Element> chain{verify::Rows<Element>(arguments, request), \
+                                       verify::coins_of(arguments, request),      \
+                                       verify::drafts_of(arguments, request)};    \
+    chain.run(verify::output_of(arguments, request), scratch);                    \
   }
 
 DRAFTPROOF_VERIFY_CHAIN(draftproof_verify_chain_f32, Float32)

@@ -7,6 +7,7 @@
 // schedule.
 #include <cstdint>
 
+#include "gpu/kernels/verify/request.cuh"
 #include "gpu/kernels/verify/walk.cuh"
 
 namespace draftproof::gpu::kernels::verify {
@@ -38,21 +39,14 @@ __device__ __forceinline__ void greedy(const RowRecord* records, const Drafts& d
 
 }  // namespace draftproof::gpu::kernels::verify
 
-/// One block a request, a multiple of 32 threads. Output slots: padded_draft_count + 1 a request.
+/// One block a request, a multiple of 32 threads. Reads drafted tokens, requests, target records.
 extern "C" __global__ void __launch_bounds__(1024, 1)
-    draftproof_verify_greedy(const draftproof::gpu::kernels::RowRecord* target_records,
-                             const std::int32_t* draft_tokens,
-                             const draftproof::gpu::kernels::RequestParameters* requests,
-                             std::int32_t* emitted_tokens, std::int32_t* emitted_reasons,
-                             draftproof::gpu::kernels::OutcomeRecord* outcomes,
-                             std::uint32_t padded_draft_count, std::uint32_t vocab_size) {
+    draftproof_verify_greedy(const __grid_constant__ draftproof_verify_arguments arguments) {
   using namespace draftproof::gpu::kernels;
   __shared__ verify::Stop stop;
   const std::uint32_t request = blockIdx.x;
-  const std::uint64_t first = target_slot(request, 0, padded_draft_count);
-  const verify::Drafts drafts{draft_tokens + draft_slot(request, 0, padded_draft_count),
-                              requests[request].draft_count, vocab_size};
-  const verify::Output output{emitted_tokens + first, emitted_reasons + first, outcomes + request,
-                              padded_draft_count + 1};
-  verify::greedy(target_records + first, drafts, output, stop);
+  const RowRecord* records = verify::at<const RowRecord>(arguments.target_records) +
+                             target_slot(request, 0, arguments.padded_draft_count);
+  verify::greedy(records, verify::drafts_of(arguments, request),
+                 verify::output_of(arguments, request), stop);
 }
