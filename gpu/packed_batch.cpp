@@ -1,16 +1,12 @@
-// What the host decides for the kernels, and nothing else: greedy or not, the scale as one rounding
-// of log2(e) / temperature, filters that are off, and exact fractions as integers.
 #include "gpu/packed_batch.h"
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstring>
-#include <limits>
-#include <numbers>
 #include <utility>
 
 #include "gpu/logit_bits.h"
+#include "gpu/request_parameters.h"
 #include "reference/error.h"
 
 namespace draftproof::gpu {
@@ -18,7 +14,6 @@ namespace {
 
 using kernels::DraftLawKind;
 using kernels::RequestParameters;
-using kernels::StepCode;
 using reference::Batch;
 using reference::LogitFormat;
 using reference::Request;
@@ -55,87 +50,15 @@ void put_row(BufferImage& image, std::size_t offset, LogitFormat format,
   image.use(offset, offset + row.size() * bytes);
 }
 
-struct Fraction {
-  std::uint64_t mantissa;
-  std::int32_t exponent;
-};
-
-/// value = mantissa * 2^-exponent. Precondition: 0 <= value <= 1.
-Fraction fraction_of(double value) {
-  int exponent = 0;
-  const double significand = std::frexp(value, &exponent);
-  return {static_cast<std::uint64_t>(std::ldexp(significand, 53)), 53 - exponent};
-}
-
-StepCode code_of(reference::ShapingStep step) {
-  switch (step) {
-    case reference::ShapingStep::kTemperature:
-      return StepCode::kTemperature;
-    case reference::ShapingStep::kTopK:
-      return StepCode::kTopK;
-    case reference::ShapingStep::kTopP:
-      return StepCode::kTopP;
-    case reference::ShapingStep::kMinP:
-      return StepCode::kMinP;
-    case reference::ShapingStep::kJointTopKTopP:
-      return StepCode::kJointTopKTopP;
-  }
-  DRAFTPROOF_CHECK(false, "unknown step");
-  return StepCode::kEnd;
-}
-
-/// fp32(log2(e) / temperature): divided in double, rounded once; infinity beyond fp32's range, into
-/// which C++ defines no conversion.
-float scale_for(double temperature) {
-  const double scale = std::numbers::log2e / temperature;
-  constexpr double kHalfStepAboveLargest = 0x1.ffffffp+127;
-  if (scale >= kHalfStepAboveLargest) return std::numeric_limits<float>::infinity();
-  return static_cast<float>(scale);
-}
-
-std::uint64_t steps_of(const reference::Preset& preset) {
-  DRAFTPROOF_CHECK(preset.steps.size() <= 16, "a preset has at most 16 steps");
-  std::uint64_t steps = 0;
-  for (std::size_t i = 0; i < preset.steps.size(); ++i)
-    steps |= static_cast<std::uint64_t>(code_of(preset.steps[i])) << (4 * i);
-  return steps;
-}
-
-RequestParameters parameters_of(const Batch& batch, const Request& request, std::uint64_t steps,
+RequestParameters parameters_of(const Batch& batch, const Request& request,
                                 const PackingRule& rule) {
-  const reference::Sampling& sampling = request.sampling;
-  RequestParameters parameters{};
-  parameters.steps = steps;
-  parameters.initial_scale = scale_for(1.0);
+  RequestParameters parameters =
+      rule.is_greedy_always ? greedy_parameters(batch.preset)
+                            : request_parameters(request.sampling, batch.preset, batch.vocab_size);
   parameters.draft_count = static_cast<std::uint32_t>(request.proposal.tokens.size());
   parameters.coin_request = request.id;
   parameters.coin_position = request.position;
   parameters.coin_iteration = request.iteration;
-  const bool is_greedy = rule.is_greedy_always || sampling.temperature == 0 ||
-                         sampling.temperature < batch.preset.greedy_below;
-  if (is_greedy) {
-    parameters.flags = kernels::kGreedy;
-    return parameters;
-  }
-  parameters.scale = scale_for(sampling.temperature);
-  if (sampling.top_k > 0 && static_cast<std::uint64_t>(sampling.top_k) < batch.vocab_size)
-    parameters.top_k = static_cast<std::uint32_t>(sampling.top_k);
-  if (sampling.top_p < 1) {
-    const Fraction fraction = fraction_of(std::max(sampling.top_p, 0.0));
-    parameters.top_p_mantissa = fraction.mantissa;
-    parameters.top_p_exponent = fraction.exponent;
-    parameters.flags |= kernels::kTopPOn;
-  }
-  if (sampling.min_p > 0) {
-    const Fraction fraction = fraction_of(std::min(sampling.min_p, 1.0));
-    parameters.min_p_mantissa = fraction.mantissa;
-    parameters.min_p_exponent = fraction.exponent;
-    parameters.flags |= kernels::kMinPOn;
-  }
-  if (batch.preset.top_k_ties == reference::TieRule::kLowestIdsFirst)
-    parameters.flags |= kernels::kTopKLowestIds;
-  if (batch.preset.top_p_ties == reference::TieRule::kLowestIdsFirst)
-    parameters.flags |= kernels::kTopPLowestIds;
   return parameters;
 }
 
@@ -302,7 +225,6 @@ PackedBatch pack(const Batch& batch, const reference::Coins& coins,
   if (has_rows) packed.draft_rows.bytes.resize(offsets.draft_row(count, 0));
   packed.draft_tokens.bytes.resize(offsets.token(count, 0));
   packed.parameters.bytes.resize(count * sizeof(RequestParameters));
-  const std::uint64_t steps = steps_of(batch.preset);
   for (std::size_t r = 0; r < count; ++r) {
     const Request& request = batch.requests[r];
     for (std::size_t i = 0; i < request.target_rows.size(); ++i)
@@ -312,8 +234,7 @@ PackedBatch pack(const Batch& batch, const reference::Coins& coins,
               request.proposal.rows[i]);
     for (std::size_t i = 0; i < request.proposal.tokens.size(); ++i)
       put(packed.draft_tokens, offsets.token(r, i), request.proposal.tokens[i]);
-    put(packed.parameters, r * sizeof(RequestParameters),
-        parameters_of(batch, request, steps, rule));
+    put(packed.parameters, r * sizeof(RequestParameters), parameters_of(batch, request, rule));
   }
   if (rule.takes_trees) pack_parents(packed, batch, offsets);
   pack_coins(packed, batch, rule, offsets, coins);
