@@ -19,7 +19,7 @@ namespace {
 
 using reference::Token;
 
-std::string text(double value) {
+std::string nine_digits(double value) {
   char buffer[40];
   std::snprintf(buffer, sizeof(buffer), "%.9g", value);
   return buffer;
@@ -93,15 +93,16 @@ class Replay {
   std::string accept_story(int position) const {
     const std::uint64_t draw = accept_draw(rule_, position);
     return "position " + std::to_string(position) + ": draft(" + std::to_string(drafted(position)) +
-           ") = " + text(draft_of_drafted(position)) +
-           ", target = " + text(target_of_drafted(position)) + ", coin = " + text(coin(draw)) +
-           " (word " + std::to_string(stream_.word(draw)) + ")";
+           ") = " + nine_digits(draft_of_drafted(position)) +
+           ", target = " + nine_digits(target_of_drafted(position)) +
+           ", coin = " + nine_digits(coin(draw)) + " (word " + std::to_string(stream_.word(draw)) +
+           ")";
   }
   std::string pick_story(int accepted, const PickBand& band) const {
     const std::uint64_t draw = final_draw(rule_, draft_count_, accepted);
     std::string story = std::string(accepted == draft_count_ ? "bonus" : "recovered") +
                         " token at position " + std::to_string(accepted) +
-                        ", coin = " + text(coin(draw));
+                        ", coin = " + nine_digits(coin(draw));
     if (!band.has_mass) return story + ", no mass to draw from";
     story += ": token " + std::to_string(band.exact);
     if (band.candidates > 1)

@@ -10,7 +10,6 @@
 namespace draftproof::reference::draft {
 namespace {
 
-constexpr int kDraftCount = 2;
 constexpr int kLargestCount = 2;  // vLLM dspark_draft_topk
 const Exact kConfident(1, 2);     // DSpark: confidence below which nothing more is drafted
 

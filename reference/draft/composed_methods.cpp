@@ -12,8 +12,6 @@
 namespace draftproof::reference::draft {
 namespace {
 
-constexpr int kDraftCount = 2;
-
 PathLaw model_law(const model::ToyModel& draft, const Context& prompt) {
   return [&draft, prompt](const std::vector<Token>& drafted) {
     Context context = prompt;

@@ -8,8 +8,6 @@
 namespace draftproof::reference::draft {
 namespace {
 
-constexpr int kDraftCount = 2;
-
 /// One gate: its signals as a function of the tokens emitted so far, and its limits.
 struct GateCase {
   GateReason reason;

@@ -10,8 +10,6 @@
 namespace draftproof::reference::draft {
 namespace {
 
-constexpr int kDraftCount = 2;
-
 constexpr auto kCapturedBySglang = "SGLang captures target verify and draft (issue 22930, 2026-04)";
 
 /// The feature that EAGLE's head has behind the prompt and `drafted`, for the formulas: walked over

@@ -11,8 +11,6 @@
 namespace draftproof::reference::draft {
 namespace {
 
-constexpr int kDraftCount = 2;
-
 /// A first iteration's end, in the words of its closed form: whether the draft ends before a row,
 /// and whether behind a token of it.
 using EndsBefore = std::function<bool(const LawRow& row)>;

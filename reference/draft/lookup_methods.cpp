@@ -18,8 +18,6 @@
 namespace draftproof::reference::draft {
 namespace {
 
-constexpr int kDraftCount = 2;
-
 /// Every node of a tree as the path to it.
 std::vector<std::vector<Token>> paths_of(const law::DraftTree& tree) {
   std::vector<std::vector<Token>> paths;

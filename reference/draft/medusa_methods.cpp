@@ -8,8 +8,6 @@
 namespace draftproof::reference::draft {
 namespace {
 
-constexpr int kDraftCount = 2;
-
 Exact medusa_expected(const HiddenToy& toy, const model::ToyModel& target) {
   std::vector<std::vector<Token>> paths;
   for (const std::vector<int>& choice : sparse_choices()) {

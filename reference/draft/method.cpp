@@ -1,6 +1,7 @@
 // The list of methods.
 #include "reference/draft/method.h"
 
+#include "reference/draft/method_parts.h"
 #include "reference/draft/model.h"
 #include "reference/error.h"
 
@@ -14,7 +15,6 @@ law::ModelCase chain_of(const model::Toy& toy, int draft_count) {
 }  // namespace
 
 std::vector<Method> model_methods() {
-  constexpr int kDraftCount = 2;
   Method chain;
   chain.name = "draft-model";
   chain.statement = "a smaller model drafts a chain of 2 tokens, each from its own row";

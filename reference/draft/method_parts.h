@@ -7,6 +7,9 @@
 
 namespace draftproof::reference::draft {
 
+/// Drafted tokens an iteration, of every method on the list that does not choose their number.
+inline constexpr int kDraftCount = 2;
+
 /// The toy's prompt; a lookup needs something to look at, so toys without one get one of 8 tokens.
 /// Throws Error(kInput) for a vocabulary of one token.
 Context prompt_of(const model::Toy& toy);

@@ -8,8 +8,6 @@
 namespace draftproof::reference::draft {
 namespace {
 
-constexpr int kDraftCount = 2;
-
 /// The hidden state that the modules compute behind the prompt and `drafted`, for the formulas.
 Hidden computed_state(const HiddenToy& toy, const std::vector<Token>& drafted) {
   Hidden state(toy.prompt.begin(), toy.prompt.end() - 1);

@@ -2,12 +2,12 @@
 #include "reference/draft/expected.h"
 #include "reference/draft/layers.h"
 #include "reference/draft/method.h"
+#include "reference/draft/method_parts.h"
 #include "reference/draft/sparse.h"
 
 namespace draftproof::reference::draft {
 namespace {
 
-constexpr int kDraftCount = 2;
 const Exact kSure(1, 2);      // Kangaroo: largest probability below which nothing is drawn
 const Exact kUnlikely(1, 4);  // Draft & Verify: probability of a token behind which it stops
 

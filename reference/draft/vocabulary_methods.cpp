@@ -1,13 +1,12 @@
 // Methods whose draft has another vocabulary than the target.
 #include "reference/draft/expected.h"
 #include "reference/draft/method.h"
+#include "reference/draft/method_parts.h"
 #include "reference/draft/reencoding.h"
 #include "reference/draft/vocabulary_map.h"
 
 namespace draftproof::reference::draft {
 namespace {
-
-constexpr int kDraftCount = 2;
 
 /// The intersection once more, for the formulas: by comparing what ids spell.
 LawRow common_row(const Spelling& spelling, const LawRow& draft_row) {

@@ -8,9 +8,9 @@
 namespace draftproof::reference::law {
 namespace {
 
-class Walk {
+class BlockWalk {
  public:
-  Walk(const MassCase& masses, int fraction_bits) : masses_(masses), bits_(fraction_bits) {}
+  BlockWalk(const MassCase& masses, int fraction_bits) : masses_(masses), bits_(fraction_bits) {}
 
   EmissionLaw run() {
     Context empty;
@@ -65,7 +65,7 @@ Exact coins_of(const MassCase& masses) {
 }  // namespace
 
 EmissionLaw block_coin_law(const MassCase& masses, int fraction_bits) {
-  return Walk(masses, fraction_bits).run();
+  return BlockWalk(masses, fraction_bits).run();
 }
 
 Exact block_sequence_bound(const MassCase& masses) {

@@ -10,9 +10,9 @@
 namespace draftproof::reference::law {
 namespace {
 
-class Walk {
+class TraversalWalk {
  public:
-  explicit Walk(const MassTree& tree) : tree_(tree) {}
+  explicit TraversalWalk(const MassTree& tree) : tree_(tree) {}
 
   EmissionLaw run() {
     visit(-1, {tree_.masses.target[0][0], verify::kWholeRatio}, {}, Exact(1));
@@ -67,7 +67,7 @@ class Walk {
 
 }  // namespace
 
-EmissionLaw traversal_coin_law(const MassTree& tree) { return Walk(tree).run(); }
+EmissionLaw traversal_coin_law(const MassTree& tree) { return TraversalWalk(tree).run(); }
 
 Exact traversal_sequence_bound(const MassTree& tree) {
   const int vocab_size = tree.masses.vocab_size;

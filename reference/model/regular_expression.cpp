@@ -36,7 +36,7 @@ struct CharacterSet {
   }
 };
 
-CharacterSet digits() { return {byte_range('0', '9')}; }
+CharacterSet digit_set() { return {byte_range('0', '9')}; }
 CharacterSet word_characters() {
   return {byte_range('a', 'z') | byte_range('A', 'Z') | byte_range('0', '9') |
           byte_range('_', '_')};
@@ -181,8 +181,8 @@ class Parser {
     const char byte = text_[at_++];
     static constexpr std::string_view kLetters = "ntrfv";
     static constexpr std::string_view kMeant = "\n\t\r\f\v";
-    if (byte == 'd') return digits();
-    if (byte == 'D') return digits().negated();
+    if (byte == 'd') return digit_set();
+    if (byte == 'D') return digit_set().negated();
     if (byte == 'w') return word_characters();
     if (byte == 'W') return word_characters().negated();
     if (byte == 's') return spaces();

@@ -10,7 +10,7 @@
 namespace draftproof::reference::model {
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) {
+[[noreturn]] void refuse_tokens(const std::string& message) {
   throw Error(ErrorKind::kInput, message, "grammar");
 }
 
@@ -29,9 +29,9 @@ Reached reached(const ByteAutomaton& automaton, const Spelling& spelling) {
   number[0] = 0;
   for (std::size_t state = 0; state < result.states.size(); ++state) {
     if ((result.states.size() + 1) > kTransitionsMax / vocab_size)
-      refuse("more than " + std::to_string(kTransitionsMax / vocab_size) +
-             " states over a vocabulary of " + std::to_string(vocab_size) +
-             "; use a smaller grammar or vocabulary");
+      refuse_tokens("more than " + std::to_string(kTransitionsMax / vocab_size) +
+                    " states over a vocabulary of " + std::to_string(vocab_size) +
+                    "; use a smaller grammar or vocabulary");
     std::vector<State>& row = result.next.emplace_back(vocab_size, Grammar::kRefused);
     for (std::size_t i = 0; i < vocab_size; ++i) {
       const auto token = static_cast<Token>(i);
@@ -78,15 +78,15 @@ std::vector<bool> finishable(const ByteAutomaton& automaton, const Reached& from
 Grammar token_grammar(const ByteAutomaton& automaton, const Spelling& spelling, Token end_token) {
   const std::string end_name = "the end token " + std::to_string(end_token);
   if (end_token < 0 || static_cast<std::size_t>(end_token) >= spelling.vocab_size())
-    refuse(end_name + " is outside the vocabulary of " + std::to_string(spelling.vocab_size()) +
-           "; ids begin at 0");
+    refuse_tokens(end_name + " is outside the vocabulary of " +
+                  std::to_string(spelling.vocab_size()) + "; ids begin at 0");
   if (!spelling.is_special(end_token))
-    refuse(end_name + " is no special one: its text is '" + spelling.text(end_token) +
-           "'; take a token without a text");
+    refuse_tokens(end_name + " is no special one: its text is '" + spelling.text(end_token) +
+                  "'; take a token without a text");
   Reached from_start = reached(automaton, spelling);
   const std::vector<bool> is_finishable = finishable(automaton, from_start);
   if (!is_finishable[0])
-    refuse(
+    refuse_tokens(
         "no sequence of tokens spells a text of the grammar; spell its characters by tokens of "
         "their own, or take another grammar");
 

@@ -32,7 +32,7 @@ Decision chain(const Verification& step, Chooser& chooser) {
 
 /// 1 + sum over drafted paths of the product of min(target, draft); for one-hot reports, where the
 /// draft only chooses which token is compared, of draft x target.
-Exact expected_behind(const ModelCase& tiny, const Context& context, int remaining) {
+Exact expected_of_rest(const ModelCase& tiny, const Context& context, int remaining) {
   if (remaining == 0) return 1;
   const LawRow& target = tiny.target->row(context);
   const LawRow& draft = tiny.draft->row(context);
@@ -43,7 +43,7 @@ Exact expected_behind(const ModelCase& tiny, const Context& context, int remaini
     if (kept == 0) continue;
     Context longer = context;
     longer.push_back(x);
-    sum += kept * expected_behind(tiny, longer, remaining - 1);
+    sum += kept * expected_of_rest(tiny, longer, remaining - 1);
   }
   return sum;
 }
@@ -71,7 +71,7 @@ LawRule chain_rule() {
       "vLLM V2 captures the draft, not the rule (pulls 37639, 2026-03; 43924, open 2026-05)"};
   rule.make = [](const OptionValues&) { return chain; };
   rule.expected_emitted = [](const ModelCase& tiny, const OptionValues&) {
-    return expected_behind(tiny, {}, tiny.draft_count());
+    return expected_of_rest(tiny, {}, tiny.draft_count());
   };
   return rule;
 }

@@ -40,7 +40,7 @@ TreeStep greedy_multi_draft(const Verification& step, const Place& place, Choose
 }
 
 /// 1 + target(S) and sum min(target, draft') over the rest, each with what follows it.
-Exact expected_behind(const ModelCase& tiny, const Context& context, int node) {
+Exact expected_below(const ModelCase& tiny, const Context& context, int node) {
   const std::vector<int> children = shape_children(tiny, node);
   std::vector<Token> before;
   Exact sum = 1;
@@ -52,7 +52,7 @@ Exact expected_behind(const ModelCase& tiny, const Context& context, int node) {
       const Exact kept = is_fixed                              ? target
                          : tiny.report == DraftReport::kOneHot ? Exact(target * way.probability)
                                                                : std::min(target, way.probability);
-      if (kept > 0) sum += kept * expected_behind(tiny, longer(context, way.token), child);
+      if (kept > 0) sum += kept * expected_below(tiny, longer(context, way.token), child);
     }
     if (is_fixed) before.push_back(ways.front().token);
   }
@@ -90,7 +90,7 @@ LawRule greedy_multi_draft_rule() {
     };
   };
   rule.expected_emitted = [](const ModelCase& tiny, const OptionValues&) {
-    return expected_behind(tiny, {}, -1);
+    return expected_below(tiny, {}, -1);
   };
   return rule;
 }

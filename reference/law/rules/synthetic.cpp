@@ -21,7 +21,7 @@ Exact conditional_rate(int offset, const Exact& rate, const Exact& length) {
 }
 
 /// 1 + rate + rate^2 + .. + rate^D, or min(length, D + 1).
-Exact expected(const ModelCase& tiny, const OptionValues& options) {
+Exact expected_of_rates(const ModelCase& tiny, const OptionValues& options) {
   const Exact& length = options.at(kLength);
   if (length != 0) return std::min(length, Exact(tiny.draft_count() + 1));
   Exact sum = 1;
@@ -58,7 +58,7 @@ LawRule synthetic_rule() {
           [](const Judged& x) { return residual_or_target(x.target, x.draft); });
     };
   };
-  rule.expected_emitted = expected;
+  rule.expected_emitted = expected_of_rates;
   return rule;
 }
 
