@@ -152,8 +152,9 @@ class EmulatedDevice : public Device {
                   decoded.file_name);
     }
     check_block(program->info, options);
-    const emulator::LaunchInput input{*program, decoded.source_files, options, options_,
-                                      parameter_block(program->info, arguments)};
+    const emulator::LaunchInput input{*program,      decoded.source_files,
+                                      decoded.forms, options,
+                                      options_,      parameter_block(program->info, arguments)};
     emulator::Launch launch(input, memory_, pool_, clock_);
     LaunchReport report = launch.run();
     trace_hash_ = launch.trace_hash();

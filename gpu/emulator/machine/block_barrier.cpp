@@ -41,6 +41,7 @@ void open_barrier(Launch& launch, ThreadBlock& block, std::uint32_t number) {
     if (warp.strands.size() > 1) warp.merge();
     block.runnable |= 1u << index;
   }
+  if (launch.counters) launch.counters->barrier_completed(block.index);
   ++launch.progress;
 }
 
@@ -148,6 +149,10 @@ WarpExecution::Next WarpExecution::arrive(std::size_t index, const Instruction& 
     barrier.operands_valid = barrier.operands_valid && (mask & ~frame_.valid(in.sources[2])) == 0;
   }
   const bool waits = in.barrier != BarrierMode::kArrive;
+  if (launch_.counters) [[unlikely]] {
+    launch_.counters->step(in, frame_, mask, mask, block_.index, warp_.index);
+    if (waits) launch_.counters->barrier_waited(block_.index, warp_.index);
+  }
   if (waits) {
     barrier.waiters.push_back(warp_.index);
     strand.wait = Wait::kBarrier;

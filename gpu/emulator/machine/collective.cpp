@@ -40,7 +40,12 @@ void for_each_lane(LaneMask lanes, F function) {
 
 void WarpExecution::perform(std::span<const Part> parts) {
   LaneMask all = 0;
-  for (const Part& part : parts) all |= part.lanes;
+  for (const Part& part : parts) {
+    all |= part.lanes;
+    if (launch_.counters) [[unlikely]]
+      launch_.counters->step(*part.instruction, frame_, part.lanes, part.lanes, block_.index,
+                             warp_.index);
+  }
   switch (parts[0].instruction->kind) {
     case Kind::kShuffle:
       shuffle(parts, all);

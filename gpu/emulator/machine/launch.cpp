@@ -73,6 +73,7 @@ Launch::Launch(const LaunchInput& input, GlobalMemory& memory_of_device, ThreadB
   constant_validity.assign(std::max<std::size_t>(program.constant_count, 1), ~LaneMask{0});
   warp_instruction_limit = options.warp_instruction_limit != 0 ? options.warp_instruction_limit
                                                                : device.warp_instruction_limit;
+  if (device.counts_costs) counters = std::make_unique<LaunchCounters>(input.forms, warps_a_block);
   report.schedule_seed = options.schedule_seed;
   report.counts.launches = 1;
 }
@@ -253,11 +254,13 @@ LaunchReport Launch::run() {
   }
   report.counts.warp_instructions = warp_instructions;
   report.observations = observer.take();
+  if (counters) report.profile = counters->take();
   return std::move(report);
 }
 
 void Launch::retire(std::size_t slot) {
   device_clock_ = std::max(device_clock_, resident_[slot]->clocks.latest());
+  if (counters) counters->retire(resident_[slot]->index);
   pool_.give(std::move(resident_[slot]));
   resident_.erase(resident_.begin() + static_cast<std::ptrdiff_t>(slot));
 }

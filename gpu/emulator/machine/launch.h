@@ -16,6 +16,7 @@
 #include "gpu/emulator/checks/observer.h"
 #include "gpu/emulator/machine/memory.h"
 #include "gpu/emulator/machine/thread_block.h"
+#include "gpu/emulator/profile/launch_counters.h"
 
 namespace draftproof::gpu::emulator {
 
@@ -23,6 +24,7 @@ namespace draftproof::gpu::emulator {
 struct LaunchInput {
   const Program& program;
   const std::vector<std::string>& source_files;
+  const std::vector<std::string>& forms;  ///< of the module, by Instruction::form
   const LaunchOptions& options;
   const EmulatedDeviceOptions& device;
   std::vector<std::byte> parameters;
@@ -66,7 +68,8 @@ class Launch {
   std::uint64_t warp_instructions = 0;
   std::uint64_t warp_instruction_limit = 0;
   std::vector<LaneMask> constant_validity;
-  Conflicts conflicts;  ///< scratch
+  Conflicts conflicts;                       ///< scratch
+  std::unique_ptr<LaunchCounters> counters;  ///< null: costs are not counted
 
   Dim3 block_position(std::uint32_t linear) const;
 

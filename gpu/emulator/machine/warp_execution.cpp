@@ -13,6 +13,24 @@ constexpr std::uint32_t kNoStop = std::numeric_limits<std::uint32_t>::max();
 /// A strand that is behind may spin for one that is ahead, so it does not run for ever.
 constexpr std::uint64_t kStrandSteps = 4096;
 
+/// True when lanes wait for each other at this instruction.
+bool is_meeting(const Instruction& in) {
+  switch (in.kind) {
+    case Kind::kWarpBarrier:
+    case Kind::kShuffle:
+    case Kind::kVote:
+    case Kind::kMatch:
+    case Kind::kRedux:
+    case Kind::kElect:
+    case Kind::kBarrier:
+      return true;
+    case Kind::kClusterBarrier:
+      return in.barrier != BarrierMode::kArrive;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 std::uint64_t WarpExecution::run(std::uint64_t quantum) {
@@ -23,7 +41,9 @@ std::uint64_t WarpExecution::run(std::uint64_t quantum) {
       if (!resolve_stuck()) break;
       continue;
     }
-    const std::uint64_t steps = run_strand(index, quantum - done);
+    const std::uint64_t left = quantum - done;
+    const std::uint64_t steps =
+        launch_.counters ? run_strand<true>(index, left) : run_strand<false>(index, left);
     done += steps;
     if (warp_.strands.size() > 1) warp_.merge();
     if (warp_.gave_way) break;
@@ -56,6 +76,7 @@ LaneMask WarpExecution::guarded(const Instruction& in, LaneMask mask) {
   return mask & frame_.predicate(in.guard);
 }
 
+template <bool kCounts>
 std::uint64_t WarpExecution::run_strand(std::size_t index, std::uint64_t budget) {
   const Instruction* const code = launch_.program.instructions.data();
   std::uint32_t pc = warp_.strands[index].pc;
@@ -75,6 +96,7 @@ std::uint64_t WarpExecution::run_strand(std::size_t index, std::uint64_t budget)
     ++steps;
     LaneMask active = mask;
     if (in.guard.present) active = guarded(in, mask);
+    if constexpr (kCounts) count_step(in, mask, active);
     if (in.kind == Kind::kCompute) [[likely]] {
       if (active != 0) {
         const LaneMask faulty = in.handler(in, frame_, active);
@@ -113,6 +135,12 @@ std::uint64_t WarpExecution::run_strand(std::size_t index, std::uint64_t budget)
       steps * static_cast<std::uint64_t>(std::popcount(mask));
   steps_ = 0;
   return steps;
+}
+
+void WarpExecution::count_step(const Instruction& in, LaneMask mask, LaneMask active) {
+  // Lanes that meet may come here again and again until all are there: counted when they meet.
+  if (active != 0 && is_meeting(in)) return;
+  launch_.counters->step(in, frame_, mask, active, block_.index, warp_.index);
 }
 
 WarpExecution::Next WarpExecution::branch(std::size_t index, const Instruction& in,

@@ -47,7 +47,10 @@ class WarpExecution {
 
   // warp_execution.cpp
   std::size_t select();
+  /// With kCounts, every instruction is told to the launch's counters.
+  template <bool kCounts>
   std::uint64_t run_strand(std::size_t index, std::uint64_t budget);
+  void count_step(const Instruction& in, LaneMask mask, LaneMask active);
   LaneMask guarded(const Instruction& in, LaneMask mask);
   Next branch(std::size_t index, const Instruction& in, LaneMask active);
   Next indexed_branch(std::size_t index, const Instruction& in, LaneMask active);
