@@ -14,4 +14,7 @@ struct EmbeddedModule {
 
 std::span<const EmbeddedModule> embedded_modules();
 
+/// registers.csv: what ptxas allots each entry, by module, entry and architecture.
+std::string_view register_table();
+
 }  // namespace draftproof::gpu::kernels

@@ -74,6 +74,9 @@ foreach(ptx IN LISTS draftproof_ptx)
   string(APPEND rows "      {\"${name}\", {draftproof_ptx_${name},\n"
     "        static_cast<std::size_t>(draftproof_ptx_${name}_end - draftproof_ptx_${name})}},\n")
 endforeach()
+string(APPEND assembly "    .global draftproof_register_table\n    .global draftproof_register_table_end\n"
+  "draftproof_register_table:\n    .incbin \"${CMAKE_SOURCE_DIR}/gpu/kernels/registers.csv\"\n"
+  "draftproof_register_table_end:\n    .byte 0\n")
 string(APPEND assembly "    .section .note.GNU-stack,\"\",%progbits\n")
 file(CONFIGURE OUTPUT ${draftproof_ptx_out}/embedded.S CONTENT "${assembly}" @ONLY)
 file(CONFIGURE OUTPUT ${draftproof_ptx_out}/embedded_modules.cpp @ONLY CONTENT
@@ -82,7 +85,9 @@ file(CONFIGURE OUTPUT ${draftproof_ptx_out}/embedded_modules.cpp @ONLY CONTENT
 #include \"gpu/kernels/embedded.h\"
 
 extern \"C\" {
-${declarations}}
+${declarations}extern const char draftproof_register_table[];
+extern const char draftproof_register_table_end[];
+}
 
 namespace draftproof::gpu::kernels {
 
@@ -92,23 +97,27 @@ ${rows}  };
   return list;
 }
 
+std::string_view register_table() {
+  return {draftproof_register_table,
+          static_cast<std::size_t>(draftproof_register_table_end - draftproof_register_table)};
+}
+
 }  // namespace draftproof::gpu::kernels
 ")
 set_source_files_properties(${draftproof_ptx_out}/embedded.S PROPERTIES
-  OBJECT_DEPENDS "${draftproof_ptx}")
+  OBJECT_DEPENDS "${draftproof_ptx};${CMAKE_SOURCE_DIR}/gpu/kernels/registers.csv")
 target_sources(draftproof_gpu PRIVATE ${draftproof_ptx_out}/embedded.S
   ${draftproof_ptx_out}/embedded_modules.cpp)
 
-# ptxas_check: every embedded text assembles for these architectures without spilling a register.
+# ptxas_check: every embedded text assembles for these architectures without spilling a register, and
+# no entry needs more than its line of registers.csv; DRAFTPROOF_UPDATE_GOLDENS=1 writes the table.
 if(draftproof_nvcc)
   get_filename_component(draftproof_cuda_bin ${draftproof_nvcc} DIRECTORY)
 endif()
 find_program(DRAFTPROOF_PTXAS ptxas HINTS ${draftproof_cuda_bin} PATHS /usr/local/cuda/bin)
 if(DRAFTPROOF_PTXAS AND draftproof_ptx)
-  string(REPLACE ";" "," draftproof_ptx_list "${draftproof_ptx}")
-  set(draftproof_ptxas_command ${CMAKE_COMMAND} "-Dptxas=${DRAFTPROOF_PTXAS}"
-    "-Dfiles=${draftproof_ptx_list}" "-Darchitectures=sm_80,sm_90,sm_100"
-    -P ${CMAKE_SOURCE_DIR}/gpu/kernels/ptxas_check.cmake)
+  set(draftproof_ptxas_command ${CMAKE_SOURCE_DIR}/gpu/kernels/ptxas_check.sh ${DRAFTPROOF_PTXAS}
+    ${CMAKE_SOURCE_DIR}/gpu/kernels/registers.csv ${draftproof_ptx})
   add_custom_target(ptxas_check COMMAND ${draftproof_ptxas_command} DEPENDS ${draftproof_ptx}
     VERBATIM)
   enable_testing()
