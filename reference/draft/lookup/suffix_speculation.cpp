@@ -8,7 +8,7 @@
 namespace draftproof::reference::draft {
 namespace {
 
-std::vector<Token> last_of(const Context& tokens, std::size_t count) {
+std::vector<Token> last_tokens_of(const Context& tokens, std::size_t count) {
   return {tokens.end() - static_cast<std::ptrdiff_t>(std::min(count, tokens.size())), tokens.end()};
 }
 
@@ -105,10 +105,10 @@ std::optional<Token> SuffixTree::most_frequent(const std::vector<Token>& pattern
 
 SuffixDraft speculate(const SuffixTree& tree, const Context& history,
                       const SuffixOptions& options) {
-  const std::vector<Token> context = last_of(history, options.depth_max);
+  const std::vector<Token> context = last_tokens_of(history, options.depth_max);
   SuffixDraft best;
   for (std::size_t matched = 1; matched < context.size(); ++matched) {
-    const std::vector<Token> pattern = last_of(context, matched);
+    const std::vector<Token> pattern = last_tokens_of(context, matched);
     if (tree.count(pattern) == 0) break;
     const int most =
         std::clamp(whole_part(Exact(static_cast<int>(matched)) * options.factor + options.offset),

@@ -16,7 +16,7 @@ int merged_child(law::DraftTree& tree, int parent, Token token) {
   return add_child(tree, parent, token, {});
 }
 
-std::vector<Token> last(const Context& tokens, std::size_t count) {
+std::vector<Token> last_tokens(const Context& tokens, std::size_t count) {
   return {tokens.end() - static_cast<std::ptrdiff_t>(std::min(count, tokens.size())), tokens.end()};
 }
 
@@ -99,7 +99,7 @@ void TokenTrie::insert(const std::vector<Token>& tokens) {
 std::vector<TokenTrie::Anchor> TokenTrie::anchors(const Context& history) const {
   std::vector<Anchor> list;
   for (std::size_t depth = std::min(history.size(), options_.depth_max); depth >= 1; --depth) {
-    const int node = find(last(history, depth));
+    const int node = find(last_tokens(history, depth));
     if (node >= 0 && !nodes_[node].children.empty())
       list.push_back({node, static_cast<int>(depth)});
   }
@@ -190,10 +190,10 @@ law::DraftTree TokenTrie::draft(const Context& history) const {
 law::DraftTree token_trie(const Question& question, const TokenTrieOptions& options,
                           const std::vector<std::vector<Token>>& known) {
   TokenTrie trie(options);
-  for (const std::vector<Token>& text : known) trie.insert(last(text, options.depth_max));
+  for (const std::vector<Token>& text : known) trie.insert(last_tokens(text, options.depth_max));
   for (const LookupEvent& event : question.events)
     if (event.kind == LookupEvent::Kind::kVerified)
-      trie.insert(last(event.history, options.depth_max));
+      trie.insert(last_tokens(event.history, options.depth_max));
   const law::DraftTree found = trie.draft(question.history());
   law::DraftTree shallow;  // levels below draft_count are not verified
   std::vector<int> number(found.nodes.size(), -1);
