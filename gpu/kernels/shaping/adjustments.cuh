@@ -346,4 +346,11 @@ __device__ __forceinline__ FilteredLogits prepare(const AdjustedRow& row,
   return {&scratch, row.mask, bans_others};
 }
 
+/// A row without adjustments, for kernels that read others with theirs. Called by the whole block.
+__device__ __forceinline__ FilteredLogits unadjusted(AdjustedRowScratch& scratch) {
+  for (std::uint32_t i = threadIdx.x; i < kTouchBits / 32; i += blockDim.x) scratch.touched[i] = 0;
+  __syncthreads();
+  return {&scratch, nullptr, false};
+}
+
 }  // namespace draftproof::gpu::kernels::shaping

@@ -1,0 +1,230 @@
+#include "gpu/launches/shaping.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "gpu/kernels/layout.h"
+#include "gpu/launches/checks.h"
+
+namespace draftproof::gpu::launches {
+namespace {
+
+using Arguments = draftproof_shape_rows_arguments;
+
+constexpr std::uint32_t kFormats = 3;
+constexpr std::uint32_t kDraftKinds = 3;
+constexpr std::uint32_t kProbabilities = 1;
+constexpr std::uint32_t kOneHot = 2;
+constexpr std::uint32_t kVocabMax = 1u << 20;
+constexpr std::uint32_t kDraftsMax = 65536;
+constexpr std::uint64_t kRowsMax = 0x7fffffff;
+constexpr std::uint32_t kVariants = 4;
+
+constexpr draftproof_result fault(draftproof_code code, const char* text) { return {code, text}; }
+bool is_good(const draftproof_result& result) { return result.code == DRAFTPROOF_OK; }
+
+bool has_draft_rows(const Arguments& a) { return a.draft_kind != kOneHot; }
+bool has_adjustments(const Arguments& a) { return a.adjustments.requests != 0; }
+std::uint64_t target_slots(const Arguments& a) {
+  return std::uint64_t{a.request_count} * (a.padded_draft_count + 1);
+}
+std::uint64_t draft_slots(const Arguments& a) {
+  return std::uint64_t{a.request_count} * a.padded_draft_count;
+}
+std::uint64_t row_count(const Arguments& a) {
+  return target_slots(a) + (has_draft_rows(a) ? draft_slots(a) : 0);
+}
+std::uint64_t target_element_bytes(const Arguments& a) {
+  return a.format == DRAFTPROOF_FLOAT32 ? 4 : 2;
+}
+std::uint64_t draft_element_bytes(const Arguments& a) {
+  return a.draft_kind == kProbabilities ? 4 : target_element_bytes(a);
+}
+std::uint32_t block_threads_max(const Arguments& a) { return has_adjustments(a) ? 512 : 1024; }
+
+draftproof_result check_sizes(const Arguments& a) {
+  constexpr auto kRange = DRAFTPROOF_OUT_OF_RANGE;
+  if (a.format >= kFormats) return fault(kRange, "format: give 0 (f32), 1 (bf16) or 2 (f16)");
+  if (a.draft_kind >= kDraftKinds)
+    return fault(kRange, "draft_kind: give 0 (logits), 1 (probabilities) or 2 (one-hot)");
+  if (a.vocab_size == 0 || a.vocab_size > kVocabMax)
+    return fault(kRange, "vocab_size: give 1 to 1,048,576");
+  if (a.request_count == 0) return fault(kRange, "request_count: give at least 1");
+  if (a.padded_draft_count > kDraftsMax)
+    return fault(kRange, "padded_draft_count: give at most 65,536");
+  if (a.variant >= kVariants)
+    return fault(kRange, "variant: give 0 (chosen), 1 (general), 2 (by key) or 3 (split)");
+  if (a.block_threads % 32 != 0 || a.block_threads > block_threads_max(a))
+    return fault(kRange,
+                 "block_threads: give a multiple of 32 up to 1,024 (512 with adjustments), or 0");
+  if (a.target_row_stride < a.vocab_size)
+    return fault(kRange, "target_row_stride: give at least vocab_size");
+  if (has_draft_rows(a) && a.draft_row_stride < a.vocab_size)
+    return fault(kRange, "draft_row_stride: give at least vocab_size");
+  if (!has_draft_rows(a) && a.draft_row_stride != 0)
+    return fault(kRange, "draft_row_stride: give 0 for one-hot drafts, which have no rows");
+  if (a.adjustments.masks != 0 && a.adjustments.mask_stride < (a.vocab_size + 31) / 32)
+    return fault(kRange,
+                 "adjustments.mask_stride: give at least vocab_size / 32 words, rounded up");
+  return kGood;
+}
+
+draftproof_result check_pointers(const Arguments& a) {
+  constexpr auto kNull = DRAFTPROOF_NULL_POINTER;
+  constexpr auto kMisaligned = DRAFTPROOF_MISALIGNED;
+  const bool needs_draft_rows = has_draft_rows(a) && a.padded_draft_count != 0;
+  if (a.target_rows == 0) return fault(kNull, "target_rows is null");
+  if (a.requests == 0) return fault(kNull, "requests is null");
+  if (a.target_records == 0) return fault(kNull, "target_records is null");
+  if (needs_draft_rows && a.draft_rows == 0)
+    return fault(kNull, "draft_rows is null; give rows, or draft_kind 2 (one-hot)");
+  if (needs_draft_rows && a.draft_records == 0)
+    return fault(kNull, "draft_records is null, and the drafts have rows");
+  if (!has_draft_rows(a) && (a.draft_rows != 0 || a.draft_records != 0))
+    return fault(DRAFTPROOF_OUT_OF_RANGE,
+                 "draft_rows, draft_records: give null for one-hot drafts, which have no rows");
+  if (has_adjustments(a) && a.draft_tokens == 0 && a.padded_draft_count != 0)
+    return fault(kNull, "draft_tokens is null, and adjustments look drafted tokens up");
+  if (!is_aligned(a.target_rows, target_element_bytes(a)))
+    return fault(kMisaligned, "target_rows: align to an element of `format`");
+  if (!is_aligned(a.draft_rows, draft_element_bytes(a)))
+    return fault(kMisaligned, "draft_rows: align to an element, 4 bytes for probabilities");
+  if (!is_aligned(a.draft_tokens, 4) || !is_aligned(a.parents, 4))
+    return fault(kMisaligned, "draft_tokens, parents: align to 4 bytes");
+  if (!is_aligned(a.requests, 8)) return fault(kMisaligned, "requests: align to 8 bytes");
+  if (!is_aligned(a.target_records, 8) || !is_aligned(a.draft_records, 8))
+    return fault(kMisaligned, "target_records, draft_records: align to 8 bytes");
+  const draftproof_adjustments& lists = a.adjustments;
+  for (const draftproof_pointer pointer :
+       {lists.requests, lists.entries, lists.words, lists.tokens, lists.masks})
+    if (!is_aligned(pointer, 4)) return fault(kMisaligned, "adjustments: align arrays to 4 bytes");
+  return kGood;
+}
+
+draftproof_result check_variant(const Arguments& a) {
+  const draftproof_shaping_variant variant = variant_of(a);
+  if (variant == DRAFTPROOF_SHAPING_BY_KEY && a.format == DRAFTPROOF_FLOAT32)
+    return fault(DRAFTPROOF_UNSUPPORTED, "variant 2 (by key) takes bf16 and f16 only; give 0 or 1");
+  if (variant != DRAFTPROOF_SHAPING_GENERAL && has_adjustments(a))
+    return fault(DRAFTPROOF_UNSUPPORTED, "adjustments need variant 1 (general); give 0 or 1");
+  if (variant != DRAFTPROOF_SHAPING_GENERAL)
+    return fault(DRAFTPROOF_UNSUPPORTED, "no kernel of this variant; give 0 or 1");
+  return kGood;
+}
+
+/// Buffers that share bytes, and products that do not fit.
+draftproof_result check_extents(const Arguments& a) {
+  constexpr auto kLarge = DRAFTPROOF_TOO_LARGE;
+  if (row_count(a) > kRowsMax)
+    return fault(kLarge, "request_count * padded_draft_count: at most 2^31 - 1 rows a launch");
+  std::uint64_t target_bytes = 0, draft_bytes = 0, mask_bytes = 0;
+  if (!strided_bytes(target_slots(a), a.target_row_stride, a.vocab_size, target_element_bytes(a),
+                     target_bytes))
+    return fault(kLarge, "target_row_stride: the rows do not fit in 63 bits");
+  if (has_draft_rows(a) && !strided_bytes(draft_slots(a), a.draft_row_stride, a.vocab_size,
+                                          draft_element_bytes(a), draft_bytes))
+    return fault(kLarge, "draft_row_stride: the rows do not fit in 63 bits");
+  if (a.adjustments.masks != 0 && !strided_bytes(target_slots(a), a.adjustments.mask_stride,
+                                                 (a.vocab_size + 31) / 32, 4, mask_bytes))
+    return fault(kLarge, "adjustments.mask_stride: the masks do not fit in 63 bits");
+  const std::uint64_t token_bytes = draft_slots(a) * sizeof(std::int32_t);
+  const std::uint64_t adjusted_bytes =
+      std::uint64_t{a.request_count} * sizeof(draftproof_adjusted_request);
+  // How long the lists are is known on the device only; their first word stands for them.
+  const std::array extents{
+      Extent{a.target_records, target_slots(a) * sizeof(draftproof_row_record), true},
+      Extent{a.draft_records, draft_slots(a) * sizeof(draftproof_row_record), true},
+      Extent{a.workspace, a.workspace_bytes, true},
+      Extent{a.target_rows, target_bytes, false},
+      Extent{a.draft_rows, draft_bytes, false},
+      Extent{a.draft_tokens, token_bytes, false},
+      Extent{a.parents, token_bytes, false},
+      Extent{a.requests, std::uint64_t{a.request_count} * sizeof(draftproof_request), false},
+      Extent{a.adjustments.requests, adjusted_bytes, false},
+      Extent{a.adjustments.entries, 4, false},
+      Extent{a.adjustments.words, 4, false},
+      Extent{a.adjustments.tokens, 4, false},
+      Extent{a.adjustments.masks, mask_bytes, false},
+  };
+  if (overlap(extents))
+    return fault(DRAFTPROOF_OVERLAP,
+                 "target_records, draft_records or workspace shares bytes with another buffer");
+  return kGood;
+}
+
+/// A warp has something to do in it, and a long row many warps.
+std::uint32_t block_threads_of(const Arguments& a) {
+  if (a.block_threads != 0) return a.block_threads;
+  if (a.vocab_size <= 1024) return 32;
+  return a.vocab_size <= 8192 ? 128 : 512;
+}
+
+/// Arguments of a launch are looked at when it runs, so that a number of our own needs a place that
+/// stays: fraction bits 0 .. 44.
+const std::uint32_t& fraction_bits_of(const Arguments& a) {
+  static constexpr auto kNumbers = [] {
+    std::array<std::uint32_t, 45> numbers{};
+    for (std::uint32_t i = 0; i < numbers.size(); ++i) numbers[i] = i;
+    return numbers;
+  }();
+  if (a.vocab_size <= 1u << 18) return kNumbers[44];
+  return kNumbers[62 - static_cast<std::size_t>(std::bit_width(a.vocab_size - 1))];
+}
+
+/// The entries without adjustments take their arguments one by one.
+void add_one_by_one(KernelLaunch& launch, const Arguments& a) {
+  static constexpr draftproof_pointer kNull = 0;
+  launch.add(a.target_rows);
+  launch.add(a.target_row_stride);
+  launch.add(a.draft_rows);
+  launch.add(a.draft_row_stride);
+  launch.add(a.parents != 0 ? kNull : a.draft_tokens);
+  launch.add(a.requests);
+  launch.add(a.target_records);
+  launch.add(a.draft_records);
+  launch.add(a.draft_kind);
+  launch.add(a.request_count);
+  launch.add(a.padded_draft_count);
+  launch.add(a.vocab_size);
+  launch.add(fraction_bits_of(a));
+}
+
+}  // namespace
+
+draftproof_result check(const Arguments& arguments) {
+  for (const auto& step : {check_sizes, check_pointers, check_extents, check_variant})
+    if (const draftproof_result result = step(arguments); !is_good(result)) return result;
+  return kGood;
+}
+
+draftproof_shaping_variant variant_of(const Arguments& arguments) {
+  if (arguments.variant != DRAFTPROOF_SHAPING_CHOSEN)
+    return static_cast<draftproof_shaping_variant>(arguments.variant);
+  return DRAFTPROOF_SHAPING_GENERAL;
+}
+
+std::uint64_t workspace_bytes(const Arguments&) { return 0; }
+
+KernelLaunch launch_of(const Arguments& arguments) {
+  static constexpr std::array kPlain{"draftproof_shape_rows_f32", "draftproof_shape_rows_bf16",
+                                     "draftproof_shape_rows_f16"};
+  static constexpr std::array kAdjusted{"draftproof_shape_adjusted_rows_f32",
+                                        "draftproof_shape_adjusted_rows_bf16",
+                                        "draftproof_shape_adjusted_rows_f16"};
+  KernelLaunch launch;
+  launch.grid.x = static_cast<std::uint32_t>(row_count(arguments));
+  launch.block.x = block_threads_of(arguments);
+  if (has_adjustments(arguments)) {
+    launch.module = "shaping_adjusted";
+    launch.entry = kAdjusted[arguments.format];
+    launch.add(arguments);
+  } else {
+    launch.module = "shaping";
+    launch.entry = kPlain[arguments.format];
+    add_one_by_one(launch, arguments);
+  }
+  return launch;
+}
+
+}  // namespace draftproof::gpu::launches
