@@ -81,10 +81,14 @@ struct Rows {
     return target_records[first_target_slot + row];
   }
 
-  __device__ __forceinline__ LogitLaw<Element> target_law(std::uint32_t row,
-                                                          const RowRecord& record) const {
+  /// The law of target row `row`, its logits read as `logits` reads them.
+  template <class Logits = RawLogits>
+  __device__ __forceinline__ LogitLaw<Element, Logits> target_law(std::uint32_t row,
+                                                                  const RowRecord& record,
+                                                                  const Logits& logits = {}) const {
     const std::uint64_t slot = first_target_slot + row;
-    return LogitLaw<Element>(target_rows + slot * target_row_stride, record, fraction_bits);
+    return LogitLaw<Element, Logits>(target_rows + slot * target_row_stride, record, fraction_bits,
+                                     logits);
   }
 
   /// The draft side's record; all mass, 1, on the token itself when the draft has no rows.
