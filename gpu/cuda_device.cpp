@@ -155,16 +155,7 @@ class CudaDevice final : public Device {
     LaunchReport report;
     report.schedule_seed = options.schedule_seed;
     if (is_lost_) return report;
-    enter();
-    CudaFunctionHandle* function = nullptr;
-    require(driver_.function(&function, static_cast<const CudaModule&>(module).handle(),
-                             info.name.c_str()),
-            "cannot find entry " + info.name);
-    if (options.dynamic_shared_bytes != 0)
-      require(driver_.set_attribute(function, kCudaMaxDynamicSharedBytes,
-                                    static_cast<int>(options.dynamic_shared_bytes)),
-              info.name + " cannot have " + std::to_string(options.dynamic_shared_bytes) +
-                  " bytes of dynamic shared memory");
+    CudaFunctionHandle* const function = function_for(module, info, options);
     std::vector<void*> parameters;
     for (const Argument& argument : arguments)
       parameters.push_back(const_cast<std::byte*>(argument.bytes().data()));
@@ -182,6 +173,28 @@ class CudaDevice final : public Device {
     const CudaResult result = driver_.synchronise();
     if (result != kCudaSuccess) report.observations.push_back(fault(info, result));
     return report;
+  }
+
+  /// The entry, ready for a launch with these options.
+  CudaFunctionHandle* function_for(const Module& module, const EntryInfo& info,
+                                   const LaunchOptions& options) {
+    enter();
+    CudaFunctionHandle* function = nullptr;
+    require(driver_.function(&function, static_cast<const CudaModule&>(module).handle(),
+                             info.name.c_str()),
+            "cannot find entry " + info.name);
+    if (options.dynamic_shared_bytes != 0)
+      require(driver_.set_attribute(function, kCudaMaxDynamicSharedBytes,
+                                    static_cast<int>(options.dynamic_shared_bytes)),
+              info.name + " cannot have " + std::to_string(options.dynamic_shared_bytes) +
+                  " bytes of dynamic shared memory");
+    return function;
+  }
+
+  int attribute(int number) const {
+    int value = 0;
+    require(driver_.device_attribute(&value, number, ordinal_), "cannot ask what the GPU has");
+    return value;
   }
 
  private:
@@ -217,6 +230,20 @@ class CudaDevice final : public Device {
 }  // namespace
 
 std::unique_ptr<Device> make_cuda_device() { return std::make_unique<CudaDevice>(); }
+
+CudaFunctionHandle* cuda_function(Device& device, const Module& module, std::string_view entry,
+                                  const LaunchOptions& options,
+                                  std::span<const Argument> arguments) {
+  auto* const cuda = dynamic_cast<CudaDevice*>(&device);
+  DRAFTPROOF_CHECK(cuda != nullptr, device.name() + " is no GPU");
+  return cuda->function_for(module, checked_entry(module, entry, arguments, options), options);
+}
+
+std::optional<int> cuda_attribute(const Device& device, int attribute) {
+  const auto* const cuda = dynamic_cast<const CudaDevice*>(&device);
+  if (cuda == nullptr) return std::nullopt;
+  return cuda->attribute(attribute);
+}
 
 bool has_cuda_device() {
   try {

@@ -14,4 +14,16 @@ std::unique_ptr<Device> make_cuda_device();
 /// True when make_cuda_device() would find a GPU.
 bool has_cuda_device();
 
+struct CudaFunctionHandle;
+
+/// For launches without the seam: the driver's handle of an entry, checked as Device::launch does
+/// and given the dynamic shared memory that `options` asks for. The context is current afterwards.
+/// Throws BrokenInvariant when `device` is no GPU.
+CudaFunctionHandle* cuda_function(Device& device, const Module& module, std::string_view entry,
+                                  const LaunchOptions& options,
+                                  std::span<const Argument> arguments);
+
+/// A device attribute by the driver's number (gpu/cuda_driver.h); nothing when `device` is no GPU.
+std::optional<int> cuda_attribute(const Device& device, int attribute);
+
 }  // namespace draftproof::gpu

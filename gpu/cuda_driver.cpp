@@ -52,6 +52,12 @@ CudaDriver opened() {
   find(library, "cuMemcpyDtoH_v2", driver.copy_to_host);
   find(library, "cuLaunchKernel", driver.launch);
   find(library, "cuLaunchCooperativeKernel", driver.launch_cooperative);
+  find(library, "cuMemsetD32Async", driver.fill_words);
+  find(library, "cuEventCreate", driver.create_event);
+  find(library, "cuEventDestroy_v2", driver.destroy_event);
+  find(library, "cuEventRecord", driver.record_event);
+  find(library, "cuEventSynchronize", driver.wait_for_event);
+  find(library, "cuEventElapsedTime", driver.milliseconds_between);
   find(library, "cuGetErrorString", driver.error_text);
 
   int count = 0;

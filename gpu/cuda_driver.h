@@ -17,6 +17,7 @@ struct CudaContextHandle;
 struct CudaModuleHandle;
 struct CudaFunctionHandle;
 struct CudaStreamHandle;
+struct CudaEventHandle;
 
 inline constexpr CudaResult kCudaSuccess = 0;
 /// CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
@@ -25,12 +26,13 @@ inline constexpr int kCudaMaxDynamicSharedBytes = 8;
 inline constexpr int kCudaFunctionThreadsMax = 0;
 inline constexpr int kCudaFunctionSharedBytes = 1;
 /// CU_DEVICE_ATTRIBUTE_*: MULTIPROCESSOR_COUNT, COMPUTE_CAPABILITY_MAJOR and _MINOR,
-/// COOPERATIVE_LAUNCH, MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
+/// COOPERATIVE_LAUNCH, MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, L2_CACHE_SIZE
 inline constexpr int kCudaMultiprocessorCount = 16;
 inline constexpr int kCudaCapabilityMajor = 75;
 inline constexpr int kCudaCapabilityMinor = 76;
 inline constexpr int kCudaCooperativeLaunch = 95;
 inline constexpr int kCudaSharedBytesMax = 97;
+inline constexpr int kCudaL2Bytes = 38;
 /// CU_JIT_ERROR_LOG_BUFFER and CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES
 inline constexpr int kCudaErrorLog = 5;
 inline constexpr int kCudaErrorLogBytes = 6;
@@ -69,6 +71,14 @@ struct CudaDriver {
                                    unsigned grid_z, unsigned block_x, unsigned block_y,
                                    unsigned block_z, unsigned shared_bytes,
                                    CudaStreamHandle* stream, void** parameters);
+  CudaResult (*fill_words)(CudaAddress to, unsigned word, std::size_t words,
+                           CudaStreamHandle* stream);
+  CudaResult (*create_event)(CudaEventHandle** event, unsigned flags);
+  CudaResult (*destroy_event)(CudaEventHandle* event);
+  CudaResult (*record_event)(CudaEventHandle* event, CudaStreamHandle* stream);
+  CudaResult (*wait_for_event)(CudaEventHandle* event);
+  CudaResult (*milliseconds_between)(float* milliseconds, CudaEventHandle* start,
+                                     CudaEventHandle* end);
   CudaResult (*error_text)(CudaResult result, const char** text);
 };
 
