@@ -103,7 +103,9 @@ Complaints foreign_words(const SourceFile& file) {
 }
 
 bool begins_with_a_comment(const SourceFile& file) {
-  return !file.lines.empty() && file.lines[0].starts_with("//");
+  // Plain C, which engines include, has comments of its own kind.
+  return !file.lines.empty() &&
+         (file.lines[0].starts_with("//") || file.lines[0].starts_with("/* "));
 }
 
 // Every file says what it is; a source may leave that to the header of its name.
@@ -203,6 +205,7 @@ TEST(Tidy, EveryFileSaysWhatItIs) {
   EXPECT_EQ(files_without_a_word({{"a.cpp", {"#include <map>"}}, {"a.h", {"#pragma once"}}}).size(),
             2u);
   EXPECT_TRUE(files_without_a_word({{"a.cpp", {"#include <map>"}}, {"a.h", {"// A."}}}).empty());
+  EXPECT_TRUE(files_without_a_word({{"a.h", {"/* A: plain C. */"}}}).empty());
 }
 
 TEST(Tidy, EveryFolderHasAPageOfOneScreen) {
