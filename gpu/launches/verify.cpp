@@ -8,13 +8,15 @@
 namespace draftproof::gpu::launches {
 namespace {
 
-constexpr std::uint32_t kDraftCountMax = 1u << 16;
 constexpr std::uint32_t kVocabSizeMax = 1u << 20;
 constexpr std::uint32_t kRequestCountMax = 0x7fffffffu;
 
 constexpr std::uint32_t bit(kernels::CoinColumn column) { return 1u << column; }
 constexpr std::uint32_t kChainCoins =
     bit(kernels::kAcceptColumn) | bit(kernels::kRecoveredColumn) | bit(kernels::kBonusColumn);
+
+/// Siblings that siblings.cu has room for in shared memory.
+constexpr std::uint32_t kSiblingsMax = 512;
 
 constexpr VerifyRule kRules[] = {
     {.name = "chain",
@@ -27,6 +29,16 @@ constexpr VerifyRule kRules[] = {
      .is_greedy = false,
      .coins = kChainCoins,
      .is_keyed_by_iteration = false},
+    {.name = "block",
+     .module = "block",
+     .entries = {"draftproof_verify_block_f32", "draftproof_verify_block_bf16",
+                 "draftproof_verify_block_f16"},
+     .takes_trees = false,
+     .reads_target_rows = true,
+     .reads_draft_rows = true,
+     .is_greedy = false,
+     .coins = kChainCoins,
+     .is_keyed_by_iteration = true},
     {.name = "greedy",
      .module = "greedy",
      .entries = {"draftproof_verify_greedy", "draftproof_verify_greedy",
@@ -37,6 +49,51 @@ constexpr VerifyRule kRules[] = {
      .is_greedy = true,
      .coins = 0,
      .is_keyed_by_iteration = false},
+    {.name = "tree-greedy",
+     .module = "tree_greedy",
+     .entries = {"draftproof_verify_tree_greedy", "draftproof_verify_tree_greedy",
+                 "draftproof_verify_tree_greedy"},
+     .takes_trees = true,
+     .reads_target_rows = false,
+     .reads_draft_rows = false,
+     .is_greedy = true,
+     .coins = 0,
+     .is_keyed_by_iteration = false},
+    {.name = "target-only",
+     .module = "target_only",
+     .entries = {"draftproof_verify_target_only_f32", "draftproof_verify_target_only_bf16",
+                 "draftproof_verify_target_only_f16"},
+     .takes_trees = true,
+     .reads_target_rows = true,
+     .reads_draft_rows = false,
+     .is_greedy = false,
+     .coins = bit(kernels::kBonusColumn) | bit(kernels::kTreeLevelColumn) |
+              bit(kernels::kTreeSecondColumn),
+     .is_keyed_by_iteration = false},
+    {.name = "with-replacement",
+     .module = "siblings",
+     .entries = {"draftproof_verify_with_replacement_f32",
+                 "draftproof_verify_with_replacement_bf16",
+                 "draftproof_verify_with_replacement_f16"},
+     .takes_trees = true,
+     .reads_target_rows = true,
+     .reads_draft_rows = true,
+     .is_greedy = false,
+     .coins = kChainCoins,
+     .is_keyed_by_iteration = false,
+     .draft_count_max = kSiblingsMax},
+    {.name = "without-replacement",
+     .module = "siblings",
+     .entries = {"draftproof_verify_without_replacement_f32",
+                 "draftproof_verify_without_replacement_bf16",
+                 "draftproof_verify_without_replacement_f16"},
+     .takes_trees = true,
+     .reads_target_rows = true,
+     .reads_draft_rows = true,
+     .is_greedy = false,
+     .coins = kChainCoins,
+     .is_keyed_by_iteration = false,
+     .draft_count_max = kSiblingsMax},
 };
 
 /// One buffer of a launch, as it is held against its contract.
@@ -55,8 +112,9 @@ draftproof_result out_of_range(const char* text) { return {DRAFTPROOF_OUT_OF_RAN
 draftproof_result check_sizes(const VerifyRule& rule, const draftproof_verify_arguments& a) {
   if (a.request_count == 0 || a.request_count > kRequestCountMax)
     return out_of_range("request_count must be 1 .. 2^31 - 1; launch nothing for no requests");
-  if (a.padded_draft_count > kDraftCountMax)
-    return out_of_range("padded_draft_count must be at most 65536; draft fewer tokens");
+  if (a.padded_draft_count > rule.draft_count_max)
+    return out_of_range(
+        "padded_draft_count must be at most 65536, and 512 for siblings; draft fewer tokens");
   if (a.vocab_size == 0 || a.vocab_size > kVocabSizeMax)
     return out_of_range("vocab_size must be 1 .. 2^20");
   if (a.block_threads % 32 != 0 || a.block_threads > 1024)

@@ -125,6 +125,20 @@ __device__ __forceinline__ Children children_of(const Tree& tree, const Place& p
   return all;
 }
 
+/// The first child of a place from node `from` on. Precondition: there is one.
+__device__ __forceinline__ std::uint32_t next_child(const Tree& tree, const Place& place,
+                                                    std::uint32_t from) {
+#pragma unroll 1
+  for (;; from += kWarpLanes) {
+    const std::uint32_t node = from + threadIdx.x % kWarpLanes;
+    const bool is_child =
+        node < tree.count && tree.parent(node) == place.node && tree.tokens[node] != kNoToken;
+    const std::uint32_t children = __ballot_sync(0xffffffffu, is_child);
+    if (children != 0)
+      return from + static_cast<std::uint32_t>(__ffs(static_cast<int>(children))) - 1;
+  }
+}
+
 /// The first of the children that `lanes` marks among the nodes first .. first + 31.
 __device__ __forceinline__ std::uint32_t first_marked(std::uint32_t first, std::uint32_t lanes) {
   tree_anchor::marked_children(lanes);
