@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "gpu/kernels/layout.h"
+#include "gpu/launches/adjustments.h"
 #include "gpu/launches/checks.h"
 
 namespace draftproof::gpu::launches {
@@ -31,6 +32,9 @@ std::uint64_t target_slots(const Arguments& a) {
 }
 std::uint64_t draft_slots(const Arguments& a) {
   return std::uint64_t{a.request_count} * a.padded_draft_count;
+}
+AdjustedBatch adjusted_batch(const Arguments& a) {
+  return {a.request_count, target_slots(a), a.vocab_size};
 }
 std::uint64_t row_count(const Arguments& a) {
   return target_slots(a) + (has_draft_rows(a) ? draft_slots(a) : 0);
@@ -64,9 +68,6 @@ draftproof_result check_sizes(const Arguments& a) {
     return fault(kRange, "draft_row_stride: give at least vocab_size");
   if (!has_draft_rows(a) && a.draft_row_stride != 0)
     return fault(kRange, "draft_row_stride: give 0 for one-hot drafts, which have no rows");
-  if (a.adjustments.masks != 0 && a.adjustments.mask_stride < (a.vocab_size + 31) / 32)
-    return fault(kRange,
-                 "adjustments.mask_stride: give at least vocab_size / 32 words, rounded up");
   return kGood;
 }
 
@@ -95,11 +96,11 @@ draftproof_result check_pointers(const Arguments& a) {
   if (!is_aligned(a.requests, 8)) return fault(kMisaligned, "requests: align to 8 bytes");
   if (!is_aligned(a.target_records, 8) || !is_aligned(a.draft_records, 8))
     return fault(kMisaligned, "target_records, draft_records: align to 8 bytes");
-  const draftproof_adjustments& lists = a.adjustments;
-  for (const draftproof_pointer pointer :
-       {lists.requests, lists.entries, lists.words, lists.tokens, lists.masks})
-    if (!is_aligned(pointer, 4)) return fault(kMisaligned, "adjustments: align arrays to 4 bytes");
   return kGood;
+}
+
+draftproof_result check_adjustments(const Arguments& a) {
+  return check(a.adjustments, adjusted_batch(a));
 }
 
 draftproof_result check_variant(const Arguments& a) {
@@ -118,20 +119,15 @@ draftproof_result check_extents(const Arguments& a) {
   constexpr auto kLarge = DRAFTPROOF_TOO_LARGE;
   if (row_count(a) > kRowsMax)
     return fault(kLarge, "request_count * padded_draft_count: at most 2^31 - 1 rows a launch");
-  std::uint64_t target_bytes = 0, draft_bytes = 0, mask_bytes = 0;
+  std::uint64_t target_bytes = 0, draft_bytes = 0;
   if (!strided_bytes(target_slots(a), a.target_row_stride, a.vocab_size, target_element_bytes(a),
                      target_bytes))
     return fault(kLarge, "target_row_stride: the rows do not fit in 63 bits");
   if (has_draft_rows(a) && !strided_bytes(draft_slots(a), a.draft_row_stride, a.vocab_size,
                                           draft_element_bytes(a), draft_bytes))
     return fault(kLarge, "draft_row_stride: the rows do not fit in 63 bits");
-  if (a.adjustments.masks != 0 && !strided_bytes(target_slots(a), a.adjustments.mask_stride,
-                                                 (a.vocab_size + 31) / 32, 4, mask_bytes))
-    return fault(kLarge, "adjustments.mask_stride: the masks do not fit in 63 bits");
   const std::uint64_t token_bytes = draft_slots(a) * sizeof(std::int32_t);
-  const std::uint64_t adjusted_bytes =
-      std::uint64_t{a.request_count} * sizeof(draftproof_adjusted_request);
-  // How long the lists are is known on the device only; their first word stands for them.
+  const std::array<Extent, 5> lists = extents_of(a.adjustments, adjusted_batch(a));
   const std::array extents{
       Extent{a.target_records, target_slots(a) * sizeof(draftproof_row_record), true},
       Extent{a.draft_records, draft_slots(a) * sizeof(draftproof_row_record), true},
@@ -141,11 +137,11 @@ draftproof_result check_extents(const Arguments& a) {
       Extent{a.draft_tokens, token_bytes, false},
       Extent{a.parents, token_bytes, false},
       Extent{a.requests, std::uint64_t{a.request_count} * sizeof(draftproof_request), false},
-      Extent{a.adjustments.requests, adjusted_bytes, false},
-      Extent{a.adjustments.entries, 4, false},
-      Extent{a.adjustments.words, 4, false},
-      Extent{a.adjustments.tokens, 4, false},
-      Extent{a.adjustments.masks, mask_bytes, false},
+      lists[0],
+      lists[1],
+      lists[2],
+      lists[3],
+      lists[4],
   };
   if (overlap(extents))
     return fault(DRAFTPROOF_OVERLAP,
@@ -193,7 +189,8 @@ void add_one_by_one(KernelLaunch& launch, const Arguments& a) {
 }  // namespace
 
 draftproof_result check(const Arguments& arguments) {
-  for (const auto& step : {check_sizes, check_pointers, check_extents, check_variant})
+  for (const auto& step :
+       {check_sizes, check_pointers, check_adjustments, check_extents, check_variant})
     if (const draftproof_result result = step(arguments); !is_good(result)) return result;
   return kGood;
 }

@@ -1,5 +1,6 @@
 // Goal: rows that are adjusted where they are read have the records of rows that were adjusted
-// before, bit for bit: reference::adjusted and reference::shape. Method: random batches under every
+// before, bit for bit: reference::adjusted and reference::shape; and chain verification draws from
+// them what reference::verify draws from rows adjusted before. Method: random batches under every
 // contract's rule and rules of no engine, chains and trees, all checks of the device on; and
 // packings that are wrong on purpose, each of which must be seen.
 #include <gtest/gtest.h>
@@ -7,6 +8,8 @@
 #include <functional>
 
 #include "gpu/emulated_device.h"
+#include "gpu/launches/verify_adjusted.h"
+#include "reference/verify/verifiers.h"
 #include "tests/differential/adjusted_case.h"
 #include "tests/differential/random_batch.h"
 #include "tests/differential/shaping_run.h"
@@ -49,7 +52,7 @@ class AdjustedShaping : public testing::Test {
     std::vector<gpu::AdjustedRequest> requests;
     for (const auto& request : batch.requests)
       requests.push_back(cases.request(batch.vocab_size, request.target_rows.size()));
-    ShapingRun run(*device_, batch, input.execution);
+    ShapingRun run(*device_, batch, input.execution, *input.coins);
     const auto parents = cases.chance(0.3) ? random_parents(cases, batch, run)
                                            : std::vector<std::vector<std::int32_t>>{};
     reference::AdjustmentRule packed_rule = rule;
@@ -95,6 +98,95 @@ class AdjustedShaping : public testing::Test {
     return parents;
   }
 
+  /// What is wrong with chain verification of one random case.
+  std::optional<std::string> chain_fault(AdjustedCases& cases, RandomCases& batches) {
+    RandomCase input = batches.next();
+    reference::Batch& batch = input.batch;
+    input.execution.block_threads = std::min(input.execution.block_threads, 512);
+    const reference::AdjustmentRule rule = cases.rule();
+    std::vector<gpu::AdjustedRequest> requests;
+    for (const auto& request : batch.requests)
+      requests.push_back(cases.request(batch.vocab_size, request.target_rows.size()));
+    ShapingRun run(*device_, batch, input.execution, *input.coins);
+    run.adjust(
+        gpu::pack_adjustments(requests, rule, batch.vocab_size, run.packed().padded_draft_count));
+    if (const auto seen = run.launch(*modules_)) return seen;
+    const draftproof_verify_adjusted_arguments arguments = chain_arguments(run);
+    const draftproof_result result = gpu::launches::check(arguments);
+    if (result.code != DRAFTPROOF_OK) return result.text;
+    if (const auto seen = run.launch(*modules_, gpu::launches::launch_of(arguments))) return seen;
+
+    for (std::size_t r = 0; r < batch.requests.size(); ++r)
+      for (std::size_t row = 0; row < batch.requests[r].target_rows.size(); ++row)
+        if (const auto path = path_to(batch.requests[r].proposal, {}, row, batch.vocab_size)) {
+          reference::Row& logits = batch.requests[r].target_rows[row];
+          logits = adjusted_row(logits, requests[r], *path, row, rule);
+        }
+    batch.format = reference::LogitFormat::kFloat32;
+    const auto outcome =
+        reference::verify::make_verifier("chain")->verify(batch, *input.coins, input.execution);
+    return outcome_fault(run, arguments.verify, outcome);
+  }
+
+  static draftproof_verify_adjusted_arguments chain_arguments(ShapingRun& run) {
+    const draftproof_shape_rows_arguments& shaped = run.arguments;
+    const std::size_t slots = shaped.request_count * (shaped.padded_draft_count + 1);
+    draftproof_verify_adjusted_arguments arguments{};
+    draftproof_verify_arguments& verify = arguments.verify;
+    verify.target_rows = shaped.target_rows;
+    verify.target_row_stride = shaped.target_row_stride;
+    verify.draft_rows = shaped.draft_rows;
+    verify.draft_row_stride = shaped.draft_row_stride;
+    verify.draft_tokens = shaped.draft_tokens;
+    verify.requests = shaped.requests;
+    verify.target_records = shaped.target_records;
+    verify.draft_records = shaped.draft_records;
+    verify.coins = run.upload(run.packed().coins, "coins");
+    verify.seed = run.packed().seed;
+    verify.emitted_tokens = run.fresh(slots * sizeof(std::int32_t), "emitted_tokens");
+    verify.emitted_reasons = run.fresh(slots * sizeof(std::int32_t), "emitted_reasons");
+    verify.outcomes = run.fresh(shaped.request_count * sizeof(draftproof_outcome), "outcomes");
+    verify.format = shaped.format;
+    verify.draft_kind = shaped.draft_kind;
+    verify.request_count = shaped.request_count;
+    verify.padded_draft_count = shaped.padded_draft_count;
+    verify.vocab_size = shaped.vocab_size;
+    verify.block_threads = shaped.block_threads;
+    arguments.adjustments = shaped.adjustments;
+    return arguments;
+  }
+
+  static std::optional<std::string> outcome_fault(const ShapingRun& run,
+                                                  const draftproof_verify_arguments& arguments,
+                                                  const reference::Outcome& expected) {
+    const std::size_t slots = arguments.padded_draft_count + 1;
+    const auto outcomes = run.read<draftproof_outcome>(arguments.outcomes, arguments.request_count);
+    const auto tokens =
+        run.read<std::int32_t>(arguments.emitted_tokens, arguments.request_count * slots);
+    for (std::size_t r = 0; r < outcomes.size(); ++r) {
+      const reference::RequestOutcome& right = expected.requests[r];
+      std::vector<std::int32_t> emitted(slots, gpu::kernels::kNoToken);
+      for (std::size_t i = 0; i < right.emitted.size(); ++i) emitted[i] = right.emitted[i].token;
+      const bool is_equal =
+          std::equal(emitted.begin(), emitted.end(),
+                     tokens.begin() + static_cast<std::ptrdiff_t>(r * slots)) &&
+          outcomes[r].status == static_cast<std::uint32_t>(right.status) &&
+          outcomes[r].accepted_count == static_cast<std::uint32_t>(right.accepted_count) &&
+          outcomes[r].emitted_count == right.emitted.size();
+      if (!is_equal) return "request " + std::to_string(r) + " ends otherwise";
+    }
+    return std::nullopt;
+  }
+
+  void expect_chain_parity(std::uint64_t seed, int count, const RandomCaseLimits& limits) {
+    AdjustedCases cases(seed);
+    RandomCases batches(seed + 1000, limits);
+    for (int i = 0; i < count; ++i) {
+      const auto found = chain_fault(cases, batches);
+      ASSERT_FALSE(found) << "case " << i << " of seed " << seed << ": " << *found;
+    }
+  }
+
   void expect_parity(std::uint64_t seed, int count, const RandomCaseLimits& limits) {
     AdjustedCases cases(seed);
     RandomCases batches(seed + 1000, limits);
@@ -126,6 +218,11 @@ TEST_F(AdjustedShaping, LargerVocabulariesAgree) { expect_parity(3, 25, {100, 40
 
 TEST_F(AdjustedShaping, IdsThatShareABitOfTheFilterAgree) {
   expect_parity(4, 1, {300000, 300001, 1, 1});
+}
+
+TEST_F(AdjustedShaping, ChainsDrawFromAdjustedRows) {
+  expect_chain_parity(5, 200, {1, 40, 4, 4});
+  expect_chain_parity(6, 10, {1000, 3000, 2, 3});
 }
 
 TEST_F(AdjustedShaping, AWrongPackingIsSeen) {

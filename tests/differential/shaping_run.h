@@ -25,8 +25,8 @@ namespace draftproof::tests {
 class ShapingRun {
  public:
   ShapingRun(gpu::Device& device, const reference::Batch& batch,
-             const reference::Execution& execution)
-      : device_(device), packed_(gpu::pack(batch, reference::PhiloxCoins(1), execution, {})) {
+             const reference::Execution& execution, const reference::Coins& coins)
+      : device_(device), packed_(gpu::pack(batch, coins, execution, {})) {
     const std::uint64_t targets = batch.requests.size() * (packed_.padded_draft_count + 1);
     const std::uint64_t drafts = batch.requests.size() * packed_.padded_draft_count;
     const bool has_rows = packed_.draft_kind != gpu::kernels::DraftLawKind::kOneHot;
@@ -74,7 +74,10 @@ class ShapingRun {
   std::optional<std::string> launch(gpu::KernelModules& modules) {
     const draftproof_result result = gpu::launches::check(arguments);
     if (result.code != DRAFTPROOF_OK) return result.text;
-    const gpu::LaunchReport report = modules.launch(gpu::launches::launch_of(arguments), manner_);
+    return launch(modules, gpu::launches::launch_of(arguments));
+  }
+  std::optional<std::string> launch(gpu::KernelModules& modules, const gpu::KernelLaunch& launch) {
+    const gpu::LaunchReport report = modules.launch(launch, manner_);
     warp_instructions = report.counts.warp_instructions;
     for (const auto& seen : report.observations)
       if (seen.severity == reference::Severity::kUnsafe)
@@ -90,14 +93,12 @@ class ShapingRun {
     return record(arguments.draft_records, request * packed_.padded_draft_count + row);
   }
 
-  draftproof_shape_rows_arguments arguments{};
-  std::uint64_t warp_instructions = 0;
-
- private:
+  /// A buffer that nobody has written; null when it is empty.
   draftproof_pointer fresh(std::size_t bytes, const char* label) {
     buffers_.emplace_back(device_, bytes, label);
     return bytes == 0 ? 0 : buffers_.back().pointer();
   }
+  /// A buffer that holds what is given.
   draftproof_pointer upload(const gpu::BufferImage& image, const char* label) {
     const draftproof_pointer pointer = fresh(image.bytes.size(), label);
     for (const auto& range : image.used)
@@ -111,6 +112,17 @@ class ShapingRun {
     if (pointer != 0) device_.write(pointer, std::as_bytes(std::span(values)));
     return pointer;
   }
+  template <class T>
+  std::vector<T> read(draftproof_pointer from, std::size_t count) const {
+    std::vector<T> values(count);
+    if (count != 0) device_.read(from, std::as_writable_bytes(std::span(values)), std::byte{0xa5});
+    return values;
+  }
+
+  draftproof_shape_rows_arguments arguments{};
+  std::uint64_t warp_instructions = 0;
+
+ private:
   draftproof_row_record record(draftproof_pointer records, std::size_t slot) const {
     draftproof_row_record result;
     device_.read(records + slot * sizeof(result), std::as_writable_bytes(std::span(&result, 1)),
