@@ -68,6 +68,7 @@ set(rows "")
 foreach(ptx IN LISTS draftproof_ptx)
   get_filename_component(name ${ptx} NAME_WE)
   string(APPEND assembly "    .global draftproof_ptx_${name}\n    .global draftproof_ptx_${name}_end\n"
+    "    .hidden draftproof_ptx_${name}\n    .hidden draftproof_ptx_${name}_end\n"
     "draftproof_ptx_${name}:\n    .incbin \"${ptx}\"\ndraftproof_ptx_${name}_end:\n    .byte 0\n")
   string(APPEND declarations
     "extern const char draftproof_ptx_${name}[];\nextern const char draftproof_ptx_${name}_end[];\n")
