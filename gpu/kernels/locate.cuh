@@ -40,18 +40,15 @@ __device__ __forceinline__ Number warp_prefix(Number value) {
   return value;
 }
 
-/// A range of ids, and the sum of all weights before it.
-template <class Number>
+/// A range of ids.
 struct LocateRange {
   std::uint32_t begin;
   std::uint32_t end;
-  Number before;
 };
 
 /// Sums the segments of `range`; on return every thread may read scratch.segment_sums.
 template <class Number, class Weight>
-__device__ __forceinline__ void sum_segments(const LocateRange<Number>& range,
-                                             std::uint32_t segment_length,
+__device__ __forceinline__ void sum_segments(const LocateRange& range, std::uint32_t segment_length,
                                              std::uint32_t segment_count, const Weight& weight,
                                              LocateScratch<Number>& scratch) {
   // One 128-bit weight at a time keeps the residual within 64 registers on every architecture.
@@ -81,7 +78,7 @@ struct NoExceptions {
 /// Adds what the exceptions in `range` weigh more to the sums of their segments. Called by the
 /// whole block behind sum_segments; on return every thread may read scratch.segment_sums.
 template <class Number, class Exceptions>
-__device__ __forceinline__ void add_exceptions(const LocateRange<Number>& range,
+__device__ __forceinline__ void add_exceptions(const LocateRange& range,
                                                std::uint32_t segment_length,
                                                std::uint32_t segment_count,
                                                const Exceptions& exceptions,
@@ -137,8 +134,8 @@ __device__ __forceinline__ Located locate(std::uint32_t count, const Weight& wei
                                           LocateScratch<Number>& scratch,
                                           const Exceptions& exceptions = {}) {
   const std::uint32_t lane = threadIdx.x % kWarpLanes;
-  LocateRange<Number> range{0, count, Number{}};
-  Number threshold{};
+  LocateRange range{0, count};
+  Number threshold{};  // less what all weights before the range sum to, so that one number is kept
   bool is_first = true;
 #pragma unroll 1
   do {
@@ -150,7 +147,7 @@ __device__ __forceinline__ Located locate(std::uint32_t count, const Weight& wei
     if constexpr (Exceptions::kAreThere)
       add_exceptions(range, segment_length, segment_count, exceptions, scratch);
     const Number own = lane < segment_count ? scratch.segment_sums[lane] : Number{};
-    const Number through = sum(range.before, warp_prefix(own));
+    const Number through = warp_prefix(own);
     if (is_first) threshold = threshold_of(exchange_from(through, 31));
     is_first = false;
     const std::uint32_t crossed = __ballot_sync(0xffffffffu, less(threshold, through));
@@ -158,7 +155,7 @@ __device__ __forceinline__ Located locate(std::uint32_t count, const Weight& wei
     const int segment = __ffs(static_cast<int>(crossed)) - 1;
     // Before the segment: what lies through its predecessor.
     const Number before = exchange_from(through, max(segment - 1, 0));
-    if (segment > 0) range.before = before;
+    if (segment > 0) threshold = difference(threshold, before);
     range.begin += static_cast<std::uint32_t>(segment) * segment_length;
     range.end = min(range.begin + segment_length, range.end);
   } while (range.end - range.begin > kWarpLanes);
@@ -167,7 +164,7 @@ __device__ __forceinline__ Located locate(std::uint32_t count, const Weight& wei
   const std::uint32_t id = range.begin + lane;
   Number own = id < range.end ? weight(id) : Number{};
   if constexpr (Exceptions::kAreThere) own = sum(own, excess_of<Number>(id, exceptions));
-  const Number through = sum(range.before, warp_prefix(own));
+  const Number through = warp_prefix(own);
   const std::uint32_t crossed = __ballot_sync(0xffffffffu, less(threshold, through));
   if (crossed == 0) return {false, 0};
   return {true, range.begin + static_cast<std::uint32_t>(__ffs(static_cast<int>(crossed)) - 1)};

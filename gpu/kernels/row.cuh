@@ -119,6 +119,11 @@ struct LogitLaw {
 
   __device__ __forceinline__ std::uint64_t mass(std::uint32_t id) const {
     if (is_one_hot) return id == cut.id ? 1 : 0;
+    return spread_mass(id);
+  }
+
+  /// The same of a law that is not one-hot.
+  __device__ __forceinline__ std::uint64_t spread_mass(std::uint32_t id) const {
     const float logit = logits.logit(id, widened(row[id]));
     return cut.keeps(key_of(logit), id) ? mass_of(logit, frame) : 0;
   }

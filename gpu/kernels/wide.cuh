@@ -44,6 +44,9 @@ __device__ __forceinline__ std::uint64_t scaled(std::uint64_t coin, std::uint64_
 
 __device__ __forceinline__ bool less(std::uint64_t a, std::uint64_t b) { return a < b; }
 __device__ __forceinline__ std::uint64_t sum(std::uint64_t a, std::uint64_t b) { return a + b; }
+__device__ __forceinline__ std::uint64_t difference(std::uint64_t a, std::uint64_t b) {
+  return a - b;
+}
 
 __device__ __forceinline__ std::uint64_t exchange_up(std::uint64_t value, int distance) {
   return __shfl_up_sync(0xffffffffu, value, distance);

@@ -170,6 +170,8 @@ class RandomCases {
     reference::Request result;
     result.id = static_cast<std::uint32_t>(engine_());
     result.position = static_cast<std::uint32_t>(chance(0.1) ? 0xffffff00u : below(100000));
+    result.iteration =
+        result.id * 2654435761u >> 8;  // a function of the id: below 2^24, any of them
     result.sampling = sampling(batch.vocab_size);
     const std::size_t count = below(limits_.draft_max + 1);
     for (std::size_t i = 0; i <= count; ++i) result.target_rows.push_back(logits(batch));
