@@ -35,12 +35,11 @@ draftproof_result check_buffers(std::span<const BufferCheck> buffers, const char
   return kGood;
 }
 
-draftproof_result check_sizes(std::uint32_t request_count, std::uint32_t node_capacity) {
-  if (request_count == 0 || request_count > 0x7fffffffu)
-    return {DRAFTPROOF_OUT_OF_RANGE, "request_count: give 1 to 2^31 - 1"};
-  if (node_capacity == 0 || node_capacity > DRAFTPROOF_NODE_CAPACITY_MAX)
-    return {DRAFTPROOF_OUT_OF_RANGE, "node_capacity: give 1 to 65,536"};
-  return kGood;
+/// Null when there are as many requests and nodes as there may be.
+const char* odd_size(std::uint32_t request_count, std::uint32_t capacity,
+                     const char* capacity_text) {
+  if (request_count == 0 || request_count > 0x7fffffffu) return "request_count: give 1 to 2^31 - 1";
+  return capacity == 0 || capacity > DRAFTPROOF_NODE_CAPACITY_MAX ? capacity_text : nullptr;
 }
 
 /// One warp for what one warp does in a few steps, else a thread a node.
@@ -53,8 +52,9 @@ std::uint32_t threads_for(std::uint32_t node_capacity) {
 
 draftproof_result check(const draftproof_tree_layout_arguments& arguments) {
   const draftproof_tree_layout_arguments& a = arguments;
-  const draftproof_result sizes = check_sizes(a.request_count, a.node_capacity);
-  if (sizes.code != DRAFTPROOF_OK) return sizes;
+  if (const char* text =
+          odd_size(a.request_count, a.node_capacity, "node_capacity: give 1 to 65,536"))
+    return {DRAFTPROOF_OUT_OF_RANGE, text};
   if (a.equal_siblings_are_malformed > 1)
     return {DRAFTPROOF_OUT_OF_RANGE, "equal_siblings_are_malformed: give 0 or 1"};
   if (a.ancestor_masks != 0 && a.mask_words < mask_words_for(a.node_capacity))
@@ -90,6 +90,58 @@ draftproof_result check(const draftproof_tree_layout_arguments& arguments) {
       BufferCheck{a.records, std::uint64_t{a.request_count} * sizeof(draftproof_tree_record), 4,
                   false, true, "records: give one a request", "records: align to 4 bytes"}};
   return check_buffers(buffers, "a buffer that the layout writes overlaps another: separate them");
+}
+
+draftproof_result check(const draftproof_tree_selection_arguments& arguments) {
+  const draftproof_tree_selection_arguments& a = arguments;
+  if (const char* text =
+          odd_size(a.request_count, a.candidate_capacity, "candidate_capacity: give 1 to 65,536"))
+    return {DRAFTPROOF_OUT_OF_RANGE, text};
+  if (a.keep_capacity == 0 || a.keep_capacity > a.candidate_capacity)
+    return {DRAFTPROOF_OUT_OF_RANGE, "keep_capacity: give 1 to candidate_capacity"};
+  if (a.reserved != 0) return {DRAFTPROOF_OUT_OF_RANGE, "reserved: give 0"};
+  if (a.kept_tokens != 0 && a.tokens == 0)
+    return {DRAFTPROOF_NULL_POINTER, "tokens: give them, or null kept_tokens"};
+  if (a.candidate_count_stride % 4 != 0)
+    return {DRAFTPROOF_MISALIGNED, "candidate_count_stride: give a multiple of 4"};
+  if (a.keep_count_stride % 4 != 0)
+    return {DRAFTPROOF_MISALIGNED, "keep_count_stride: give a multiple of 4"};
+  std::uint64_t counts = 0, keeps = 0;
+  if (!strided_bytes(a.request_count, a.candidate_count_stride, 4, 1, counts))
+    return {DRAFTPROOF_TOO_LARGE, "candidate_count_stride: the counts do not fit in 2^63 bytes"};
+  if (!strided_bytes(a.request_count, a.keep_count_stride, 4, 1, keeps))
+    return {DRAFTPROOF_TOO_LARGE, "keep_count_stride: the counts do not fit in 2^63 bytes"};
+  const std::uint64_t nodes = std::uint64_t{a.request_count} * a.candidate_capacity;
+  const std::uint64_t kept = std::uint64_t{a.request_count} * a.keep_capacity;
+  const std::array buffers{
+      BufferCheck{a.parents, nodes * 4, 4, false, false,
+                  "parents: give candidate_capacity a request", "parents: align to 4 bytes"},
+      BufferCheck{a.tokens, nodes * 4, 4, true, false, "", "tokens: align to 4 bytes"},
+      BufferCheck{a.scores, nodes * 4, 4, false, false, "scores: give candidate_capacity a request",
+                  "scores: align to 4 bytes"},
+      BufferCheck{a.candidate_counts, counts, 4, false, false,
+                  "candidate_counts: give one a request", "candidate_counts: align to 4 bytes"},
+      BufferCheck{a.keep_counts, keeps, 4, true, false, "", "keep_counts: align to 4 bytes"},
+      BufferCheck{a.kept_candidates, kept * 4, 4, false, true,
+                  "kept_candidates: give keep_capacity a request",
+                  "kept_candidates: align to 4 bytes"},
+      BufferCheck{a.kept_parents, kept * 4, 4, false, true,
+                  "kept_parents: give keep_capacity a request", "kept_parents: align to 4 bytes"},
+      BufferCheck{a.kept_tokens, kept * 4, 4, true, true, "", "kept_tokens: align to 4 bytes"},
+      BufferCheck{a.records, std::uint64_t{a.request_count} * sizeof(draftproof_tree_record), 4,
+                  false, true, "records: give one a request", "records: align to 4 bytes"}};
+  return check_buffers(buffers,
+                       "a buffer that the selection writes overlaps another: separate them");
+}
+
+KernelLaunch launch_of(const draftproof_tree_selection_arguments& arguments) {
+  KernelLaunch launch;
+  launch.module = "selection";
+  launch.entry = "draftproof_tree_select";
+  launch.grid.x = arguments.request_count;
+  launch.block.x = threads_for(arguments.candidate_capacity);
+  launch.add(arguments);
+  return launch;
 }
 
 KernelLaunch launch_of(const draftproof_tree_layout_arguments& arguments) {

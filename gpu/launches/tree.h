@@ -18,7 +18,10 @@ constexpr std::uint32_t mask_words_for(std::uint32_t node_capacity) {
 /// device memory (counts, parents) is judged by the kernel, request by request.
 draftproof_result check(const draftproof_tree_layout_arguments& arguments);
 
+draftproof_result check(const draftproof_tree_selection_arguments& arguments);
+
 /// Precondition: check(arguments) is good. `arguments` must outlive the launch.
 KernelLaunch launch_of(const draftproof_tree_layout_arguments& arguments);
+KernelLaunch launch_of(const draftproof_tree_selection_arguments& arguments);
 
 }  // namespace draftproof::gpu::launches

@@ -2,7 +2,9 @@
 // against the reference.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <memory>
 #include <optional>
 #include <random>

@@ -97,6 +97,85 @@ TEST(TreeLayoutLaunch, RefusesEachFieldByItsName) {
   }
 }
 
+draftproof_tree_selection_arguments sound_selection() {
+  draftproof_tree_selection_arguments arguments{};
+  draftproof_pointer next = 4096;
+  for (draftproof_pointer* pointer :
+       {&arguments.parents, &arguments.tokens, &arguments.scores, &arguments.candidate_counts,
+        &arguments.keep_counts, &arguments.kept_candidates, &arguments.kept_parents,
+        &arguments.kept_tokens, &arguments.records}) {
+    *pointer = next;
+    next += 4096;
+  }
+  arguments.candidate_count_stride = arguments.keep_count_stride = 4;
+  arguments.request_count = 3;
+  arguments.candidate_capacity = 100;
+  arguments.keep_capacity = 60;
+  return arguments;
+}
+
+TEST(TreeSelectionLaunch, TakesWhatItSays) {
+  draftproof_tree_selection_arguments arguments = sound_selection();
+  EXPECT_EQ(check(arguments).code, DRAFTPROOF_OK);
+  arguments.tokens = arguments.kept_tokens = arguments.keep_counts = 0;
+  arguments.keep_capacity = 100;
+  EXPECT_EQ(check(arguments).code, DRAFTPROOF_OK);
+  EXPECT_EQ(launch_of(arguments).block.x, 128u);
+  EXPECT_STREQ(launch_of(arguments).entry, "draftproof_tree_select");
+}
+
+TEST(TreeSelectionLaunch, RefusesEachFieldByItsName) {
+  using Arguments = draftproof_tree_selection_arguments;
+  struct Spoilt {
+    std::function<void(Arguments&)> spoil;
+    std::int32_t code;
+    const char* field;
+  };
+  const std::vector<Spoilt> all = {
+      {[](Arguments& a) { a.parents = 0; }, DRAFTPROOF_NULL_POINTER, "parents"},
+      {[](Arguments& a) { a.scores = 0; }, DRAFTPROOF_NULL_POINTER, "scores"},
+      {[](Arguments& a) { a.candidate_counts = 0; }, DRAFTPROOF_NULL_POINTER, "candidate_counts"},
+      {[](Arguments& a) { a.kept_candidates = 0; }, DRAFTPROOF_NULL_POINTER, "kept_candidates"},
+      {[](Arguments& a) { a.kept_parents = 0; }, DRAFTPROOF_NULL_POINTER, "kept_parents"},
+      {[](Arguments& a) { a.records = 0; }, DRAFTPROOF_NULL_POINTER, "records"},
+      {[](Arguments& a) { a.tokens = 0; }, DRAFTPROOF_NULL_POINTER, "tokens"},
+      {[](Arguments& a) { a.parents += 1; }, DRAFTPROOF_MISALIGNED, "parents"},
+      {[](Arguments& a) { a.tokens += 2; }, DRAFTPROOF_MISALIGNED, "tokens"},
+      {[](Arguments& a) { a.scores += 2; }, DRAFTPROOF_MISALIGNED, "scores"},
+      {[](Arguments& a) { a.candidate_counts += 2; }, DRAFTPROOF_MISALIGNED, "candidate_counts"},
+      {[](Arguments& a) { a.keep_counts += 2; }, DRAFTPROOF_MISALIGNED, "keep_counts"},
+      {[](Arguments& a) { a.kept_candidates += 2; }, DRAFTPROOF_MISALIGNED, "kept_candidates"},
+      {[](Arguments& a) { a.kept_parents += 2; }, DRAFTPROOF_MISALIGNED, "kept_parents"},
+      {[](Arguments& a) { a.kept_tokens += 2; }, DRAFTPROOF_MISALIGNED, "kept_tokens"},
+      {[](Arguments& a) { a.records += 2; }, DRAFTPROOF_MISALIGNED, "records"},
+      {[](Arguments& a) { a.candidate_count_stride = 5; }, DRAFTPROOF_MISALIGNED,
+       "candidate_count_stride"},
+      {[](Arguments& a) { a.keep_count_stride = 6; }, DRAFTPROOF_MISALIGNED, "keep_count_stride"},
+      {[](Arguments& a) { a.request_count = 0; }, DRAFTPROOF_OUT_OF_RANGE, "request_count"},
+      {[](Arguments& a) { a.candidate_capacity = 0; }, DRAFTPROOF_OUT_OF_RANGE,
+       "candidate_capacity"},
+      {[](Arguments& a) { a.candidate_capacity = 65537; }, DRAFTPROOF_OUT_OF_RANGE,
+       "candidate_capacity"},
+      {[](Arguments& a) { a.keep_capacity = 0; }, DRAFTPROOF_OUT_OF_RANGE, "keep_capacity"},
+      {[](Arguments& a) { a.keep_capacity = 101; }, DRAFTPROOF_OUT_OF_RANGE, "keep_capacity"},
+      {[](Arguments& a) { a.reserved = 1; }, DRAFTPROOF_OUT_OF_RANGE, "reserved"},
+      {[](Arguments& a) { a.candidate_count_stride = std::uint64_t{1} << 62; },
+       DRAFTPROOF_TOO_LARGE, "candidate_count_stride"},
+      {[](Arguments& a) { a.keep_count_stride = std::uint64_t{1} << 62; }, DRAFTPROOF_TOO_LARGE,
+       "keep_count_stride"},
+      {[](Arguments& a) { a.kept_parents = a.parents; }, DRAFTPROOF_OVERLAP, "a buffer"},
+      {[](Arguments& a) { a.kept_tokens = a.tokens + 4; }, DRAFTPROOF_OVERLAP, "a buffer"},
+      {[](Arguments& a) { a.records = a.keep_counts + 8; }, DRAFTPROOF_OVERLAP, "a buffer"},
+  };
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    Arguments arguments = sound_selection();
+    all[i].spoil(arguments);
+    const draftproof_result result = check(arguments);
+    EXPECT_EQ(result.code, all[i].code) << i << ": " << result.text;
+    EXPECT_THAT(result.text, StartsWith(all[i].field)) << i;
+  }
+}
+
 TEST(TreeLayoutLaunch, GivesAWarpToSmallTreesAndAThreadToEachNodeOfLargeOnes) {
   draftproof_tree_layout_arguments arguments = sound_layout();
   arguments.node_capacity = 64;

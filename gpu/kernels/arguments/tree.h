@@ -71,4 +71,45 @@ typedef struct draftproof_tree_layout_arguments {
   uint32_t equal_siblings_are_malformed; /**< 0: they only set a flag; 1 */
 } draftproof_tree_layout_arguments;
 
+/** draftproof_tree_select: of many candidates the few of the greatest scores (EAGLE-2).
+ *
+ * A candidate counts for the least score on its path; of equal ones the lower number goes first. So
+ * what is selected has all that it continues, whatever the scores; where they never grow along a
+ * path, each counts for its own. Selected nodes keep their order and are numbered anew. A malformed
+ * tree (as above) has status 8, a NaN among the scores of candidates that are there status 1; then
+ * nothing is selected. Entries behind a request's own candidates are not read, those behind its
+ * selected nodes not written. Buffers that are written may overlap nothing. What is selected can be
+ * laid out as it is: its parents are kept_parents, its counts node_count of the records. */
+typedef struct draftproof_tree_selection_arguments {
+  /** int32 [request_count][candidate_capacity], aligned to 4. */
+  draftproof_pointer parents;
+  /** int32 as parents. -1 is a placeholder: it is not there, nor is what continues it. Nullable:
+   * every candidate is there. */
+  draftproof_pointer tokens;
+  /** fp32 as parents, aligned to 4. */
+  draftproof_pointer scores;
+  /** uint32 candidates of request r at candidate_counts + r * candidate_count_stride, aligned to
+   * 4. */
+  draftproof_pointer candidate_counts;
+  uint64_t candidate_count_stride; /**< bytes; a multiple of 4 */
+  /** uint32 nodes to keep of request r, as above; more than keep_capacity count as keep_capacity.
+   * Nullable: keep_capacity. */
+  draftproof_pointer keep_counts;
+  uint64_t keep_count_stride; /**< bytes; a multiple of 4 */
+  /** Written: int32 [request_count][keep_capacity], aligned to 4. The candidate that a selected
+   * node is, ascending. */
+  draftproof_pointer kept_candidates;
+  /** Written: int32 as kept_candidates. A selected node's parent among the selected; -1: none. */
+  draftproof_pointer kept_parents;
+  /** Written: int32 as kept_candidates. Its token. Nullable, and null where tokens is null. */
+  draftproof_pointer kept_tokens;
+  /** Written: draftproof_tree_record [request_count], aligned to 4, of what is selected; no
+   * flags. */
+  draftproof_pointer records;
+  uint32_t request_count;      /**< 1 .. 2^31 - 1; a request may have no candidates */
+  uint32_t candidate_capacity; /**< 1 .. DRAFTPROOF_NODE_CAPACITY_MAX */
+  uint32_t keep_capacity;      /**< 1 .. candidate_capacity */
+  uint32_t reserved;           /**< 0 */
+} draftproof_tree_selection_arguments;
+
 #endif
