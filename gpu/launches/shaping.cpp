@@ -109,7 +109,7 @@ draftproof_result check_variant(const Arguments& a) {
     return fault(DRAFTPROOF_UNSUPPORTED, "variant 2 (by key) takes bf16 and f16 only; give 0 or 1");
   if (variant != DRAFTPROOF_SHAPING_GENERAL && has_adjustments(a))
     return fault(DRAFTPROOF_UNSUPPORTED, "adjustments need variant 1 (general); give 0 or 1");
-  if (variant != DRAFTPROOF_SHAPING_GENERAL)
+  if (variant == DRAFTPROOF_SHAPING_SPLIT)
     return fault(DRAFTPROOF_UNSUPPORTED, "no kernel of this variant; give 0 or 1");
   return kGood;
 }
@@ -149,9 +149,13 @@ draftproof_result check_extents(const Arguments& a) {
   return kGood;
 }
 
-/// A warp has something to do in it, and a long row many warps.
+/// 16-bit counts of all 65,536 values.
+constexpr std::uint32_t kHistogramBytes = 65536 * 2;
+
+/// A warp has something to do in it, and a long row many warps. A histogram is as long as it is.
 std::uint32_t block_threads_of(const Arguments& a) {
   if (a.block_threads != 0) return a.block_threads;
+  if (variant_of(a) == DRAFTPROOF_SHAPING_BY_KEY) return 1024;
   if (a.vocab_size <= 1024) return 32;
   return a.vocab_size <= 8192 ? 128 : 512;
 }
@@ -209,12 +213,19 @@ KernelLaunch launch_of(const Arguments& arguments) {
   static constexpr std::array kAdjusted{"draftproof_shape_adjusted_rows_f32",
                                         "draftproof_shape_adjusted_rows_bf16",
                                         "draftproof_shape_adjusted_rows_f16"};
+  static constexpr std::array kByKey{"draftproof_shape_rows_by_key_bf16",
+                                     "draftproof_shape_rows_by_key_f16"};
   KernelLaunch launch;
   launch.grid.x = static_cast<std::uint32_t>(row_count(arguments));
   launch.block.x = block_threads_of(arguments);
   if (has_adjustments(arguments)) {
     launch.module = "shaping_adjusted";
     launch.entry = kAdjusted[arguments.format];
+    launch.add(arguments);
+  } else if (variant_of(arguments) == DRAFTPROOF_SHAPING_BY_KEY) {
+    launch.module = "shaping_by_key";
+    launch.entry = kByKey[arguments.format - DRAFTPROOF_BFLOAT16];
+    launch.dynamic_shared_bytes = kHistogramBytes;
     launch.add(arguments);
   } else {
     launch.module = "shaping";

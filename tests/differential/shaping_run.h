@@ -86,6 +86,21 @@ class ShapingRun {
     return std::nullopt;
   }
 
+  /// The records of all rows in use up to a placeholder: targets, then drafts, by request.
+  std::vector<draftproof_row_record> used_records(const reference::Batch& batch) const {
+    std::vector<draftproof_row_record> records;
+    for (std::size_t r = 0; r < batch.requests.size(); ++r) {
+      const auto& tokens = batch.requests[r].proposal.tokens;
+      for (std::size_t row = 0; row <= tokens.size(); ++row) {
+        records.push_back(target_record(r, row));
+        if (row == tokens.size()) break;
+        if (arguments.draft_records != 0) records.push_back(draft_record(r, row));
+        if (tokens[row] == reference::kPlaceholder) break;
+      }
+    }
+    return records;
+  }
+
   draftproof_row_record target_record(std::size_t request, std::size_t row) const {
     return record(arguments.target_records, request * (packed_.padded_draft_count + 1) + row);
   }

@@ -25,7 +25,7 @@ enum draftproof_shaping_variant {
   /** A block a row, any format; the only one that takes adjustments. */
   DRAFTPROOF_SHAPING_GENERAL = 1,
   /** A block a row, bf16 and f16 logits: one pass leaves a histogram of all 65,536 values, and
-   * every filter works on that. 132 KiB of shared memory. */
+   * every filter works on that. 147 KiB of shared memory. */
   DRAFTPROOF_SHAPING_BY_KEY = 2,
   /** blocks_per_row blocks a row, any format, in several launches of one entry; for small batches.
    */

@@ -65,7 +65,46 @@ __device__ __forceinline__ RowRecord greedy_record(const Element* row, std::uint
   return {1, logit_of(key), 0.0f, key, token, 0, static_cast<std::uint32_t>(LawKind::kOneHot)};
 }
 
-/// The steps of one row of logits, walked one after the other.
+/// Walks the steps of a row's request one after the other. `shaper` has the row's maximum, its
+/// parameters, scale and cut, and says what each filter leaves of a cut. False when a scale in use
+/// cannot resolve the row.
+template <class Shaper>
+__device__ __forceinline__ bool walk_steps(Shaper& shaper) {
+#pragma unroll 1
+  for (std::uint64_t steps = shaper.parameters.steps; steps != 0; steps >>= 4) {
+    const StepCode step = static_cast<StepCode>(steps & 15);
+    const bool is_joint = step == StepCode::kJointTopKTopP;
+    const auto entering = shaper.cut;
+    if (step == StepCode::kTemperature) shaper.scale = shaper.parameters.scale;
+    if ((is_joint || step == StepCode::kTopK) && shaper.parameters.top_k != 0)
+      shaper.cut = shaper.top_k(entering);
+    if ((is_joint || step == StepCode::kTopP) && shaper.has(kTopPOn)) {
+      if (!in_range(shaper.maximum, shaper.scale)) return false;
+      shaper.cut = tighter(shaper.cut, shaper.top_p(entering));
+    }
+    if (step == StepCode::kMinP && shaper.has(kMinPOn)) {
+      if (!in_range(shaper.maximum, shaper.scale)) return false;
+      shaper.cut = shaper.min_p(entering);
+    }
+  }
+  return in_range(shaper.maximum, shaper.scale);
+}
+
+/// What top-p asks of a row of this total: at least one unit.
+__device__ __forceinline__ std::uint64_t need_of_top_p(const RequestParameters& parameters,
+                                                       std::uint64_t total) {
+  const std::uint64_t need =
+      ceil_fraction(parameters.top_p_mantissa, parameters.top_p_exponent, total);
+  return need == 0 ? 1 : need;
+}
+
+/// What a filter does to equal logits at its boundary.
+__device__ __forceinline__ Ties ties_of(const RequestParameters& parameters,
+                                        std::uint32_t lowest_ids_flag) {
+  return (parameters.flags & lowest_ids_flag) != 0 ? Ties::kLowestIdsFirst : Ties::kKeepAll;
+}
+
+/// The steps of one row of logits.
 template <class Element, class Logits>
 struct RowShaper {
   const Element* row;
@@ -115,29 +154,8 @@ struct RowShaper {
     return tighter(entering, {smallest, kAnyId});
   }
 
-  /// False when a scale in use cannot resolve the row.
-  __device__ __forceinline__ bool walk() {
-#pragma unroll 1
-    for (std::uint64_t steps = parameters.steps; steps != 0; steps >>= 4) {
-      const StepCode step = static_cast<StepCode>(steps & 15);
-      const bool is_joint = step == StepCode::kJointTopKTopP;
-      const Cut entering = cut;
-      if (step == StepCode::kTemperature) scale = parameters.scale;
-      if ((is_joint || step == StepCode::kTopK) && parameters.top_k != 0) cut = top_k(entering);
-      if ((is_joint || step == StepCode::kTopP) && has(kTopPOn)) {
-        if (!in_range(maximum, scale)) return false;
-        cut = tighter(cut, top_p(entering));
-      }
-      if (step == StepCode::kMinP && has(kMinPOn)) {
-        if (!in_range(maximum, scale)) return false;
-        cut = min_p(entering);
-      }
-    }
-    return in_range(maximum, scale);
-  }
-
   __device__ __forceinline__ RowRecord record() {
-    if (!walk()) return without_law(Status::kRange);
+    if (!walk_steps(*this)) return without_law(Status::kRange);
     const MassFrame frame = mass_frame(maximum, scale, fraction_bits);
     std::uint64_t own = 0;
     for_each_logit(row, vocab_size, logits, [&](std::uint32_t id, float logit) {
