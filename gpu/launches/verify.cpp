@@ -94,6 +94,16 @@ constexpr VerifyRule kRules[] = {
      .coins = kChainCoins,
      .is_keyed_by_iteration = false,
      .draft_count_max = kSiblingsMax},
+    {.name = "match",
+     .module = "match",
+     .entries = {"draftproof_verify_match_f32", "draftproof_verify_match_bf16",
+                 "draftproof_verify_match_f16"},
+     .takes_trees = true,
+     .reads_target_rows = true,
+     .reads_draft_rows = false,
+     .is_greedy = false,
+     .coins = bit(kernels::kBonusColumn),
+     .is_keyed_by_iteration = false},
 };
 
 /// One buffer of a launch, as it is held against its contract.

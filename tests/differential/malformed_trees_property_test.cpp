@@ -190,7 +190,7 @@ TEST_P(MalformedTrees, WithMoreNodesThanSlotsEndInAStatusToo) {
 
 INSTANTIATE_TEST_SUITE_P(Rules, MalformedTrees,
                          testing::Values("tree-greedy", "target-only", "with-replacement",
-                                         "without-replacement"),
+                                         "without-replacement", "match"),
                          [](const auto& info) {
                            std::string name = info.param;
                            std::replace(name.begin(), name.end(), '-', '_');
