@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -97,6 +98,9 @@ class KvCache {
     for (int page = layout.page_count; page-- > 0;) free_.push_back(page);
   }
 
+  /// What a faulty host tells a commit instead.
+  std::function<void(draftproof_kv_commit_arguments&)> wrong_plan;
+
   KvPool& pool() { return pool_; }
   Sequence& sequence(int row) { return rows_[static_cast<std::size_t>(row)]; }
   int row_count() const { return static_cast<int>(rows_.size()); }
@@ -149,6 +153,7 @@ class KvCache {
     arguments.new_lengths = lengths.pointer();
     arguments.statuses = statuses.pointer();
     arguments.flags = kept.is_clipped ? DRAFTPROOF_KV_CLIP : 0;
+    if (wrong_plan) wrong_plan(arguments);
     const gpu::LaunchReport report = device_.run(arguments);
     moved_bytes_ +=
         static_cast<std::int64_t>(report.global_bytes_read + report.global_bytes_written);

@@ -29,6 +29,7 @@ class KvWorld {
     is_tree_ = dice_.is_one_in(4) ? false : true;
   }
 
+  KvDevice& device() { return device_; }
   KvCache& target() { return *target_; }
   KvCache& draft() { return *draft_; }
 
