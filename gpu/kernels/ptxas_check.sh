@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Assembles PTX for sm_80, sm_90 and sm_100 and holds what ptxas says of each entry against a table:
-# one line an entry and architecture, with registers, spilled bytes, stack and shared memory.
+# Assembles PTX for sm_80, sm_90 and sm_100 and holds what ptxas says of each entry against a
+# table: one line an entry and architecture, with registers, spilled bytes, stack, shared memory.
 #
 #   ptxas_check.sh PTXAS TABLE FILE.ptx...
 #   ptxas_check.sh PTXAS - FILE.ptx...       prints the table and compares nothing
 #
-# Fails when a text does not assemble, when a register spills (whatever the table says), when an entry
-# needs more registers or more memory than its line, when an entry has no line, and when a line has no
-# entry. DRAFTPROOF_UPDATE_GOLDENS=1 writes the table instead, unless something spills. Another
-# version of ptxas than the table's allots registers otherwise, so that only spills count then.
-# PTXAS_CHECK_ARCHITECTURES: others, to print. One process a text and architecture, one a core.
+# Fails when a text does not assemble, when a register spills (whatever the table says), when an
+# entry needs more registers or more memory than its line, when an entry has no line, and when a line
+# has no entry. DRAFTPROOF_UPDATE_GOLDENS=1 writes the table instead, unless something spills.
+# Another version of ptxas than the table's allots registers otherwise, so that only spills count
+# then. PTXAS_CHECK_ARCHITECTURES: others, to print. One process a text and architecture, one a core.
 set -euo pipefail
 export LC_ALL=C
 
@@ -50,10 +50,15 @@ for report in "$scratch"/*.sm_*; do
       match($0, "Used [0-9]+")
       registers = substr($0, RSTART + 5, RLENGTH - 5)
       shared = number_before("bytes smem")
-      printf "%s,%s,%s,%d,%d,%d,%d\n", module, entry, architecture, registers, spilled, stack, shared
+      printf "%s,%s,%s,", module, entry, architecture
+      printf "%d,%d,%d,%d\n", registers, spilled, stack, shared
       seen = 1
     }
-    END { if (!seen) { print "ptxas_check: " module ": no entry for " architecture > "/dev/stderr"; exit 1 } }
+    END {
+      if (seen) exit 0
+      print "ptxas_check: " module ": no entry for " architecture > "/dev/stderr"
+      exit 1
+    }
   ' "$report"
 done | sort >"$scratch/lines" || exit 1
 { printf '# ptxas %s\n%s\n' "$version" "$header"; cat "$scratch/lines"; } >"$scratch/table"
@@ -78,8 +83,8 @@ if [[ ! -f $table ]]; then
   exit 1
 fi
 if [[ $(head -1 "$table") != "# ptxas $version" ]]; then
-  echo "ptxas_check: nothing spills in $entries lines; the table is of $(head -1 "$table" | cut -c3-)," \
-    "this is $version, so that registers are not compared"
+  echo "ptxas_check: nothing spills in $entries lines; the table is of" \
+    "$(head -1 "$table" | cut -c3-), this is $version, so that registers are not compared"
   exit 0
 fi
 awk -F, -v table="$table" '

@@ -4,6 +4,8 @@
 
 #include <bit>
 #include <cstdint>
+#include <cstdlib>
+#include <filesystem>
 #include <iomanip>
 #include <sstream>
 #include <string>
@@ -16,6 +18,12 @@ namespace draftproof::tests {
 /// The cases behind a golden file; a change here or of the generator asks for fresh goldens.
 inline RandomCases golden_cases() { return RandomCases(2026, {1, 700, 5, 4}); }
 inline constexpr int kGoldenCount = 200;
+
+/// fixtures/goldens; DRAFTPROOF_GOLDEN_FOLDER names another, for a dry run.
+inline std::filesystem::path golden_folder() {
+  const char* other = std::getenv("DRAFTPROOF_GOLDEN_FOLDER");
+  return other != nullptr ? other : DRAFTPROOF_SOURCE_DIR "/fixtures/goldens";
+}
 
 /// FNV-1a over the bits of the inputs: tells a changed generator from a changed decision.
 inline std::uint64_t hash_of(const reference::Batch& batch) {

@@ -14,7 +14,7 @@ namespace {
 
 std::vector<std::filesystem::path> golden_files() {
   std::vector<std::filesystem::path> files;
-  const std::filesystem::path folder = DRAFTPROOF_SOURCE_DIR "/fixtures/goldens";
+  const std::filesystem::path folder = golden_folder();
   if (!std::filesystem::exists(folder)) return files;
   for (const auto& file : std::filesystem::directory_iterator(folder))
     if (file.path().filename().string().starts_with("kernels_")) files.push_back(file.path());

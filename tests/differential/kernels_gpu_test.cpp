@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cctype>
+#include <filesystem>
 #include <fstream>
 
 #include "gpu/emulated_device.h"
@@ -17,7 +18,7 @@ class KernelParityOnGpu : public GpuTest {
  protected:
   void expect_parity(const char* rule, std::uint64_t seed, int count,
                      const RandomCaseLimits& limits) {
-    tests::expect_parity(*device_, rule, seed, count, limits);
+    tests::expect_parity(*device_, rule, seed, cases_of(count), limits);
   }
 };
 
@@ -45,7 +46,8 @@ TEST_F(KernelParityOnGpu, WritesItsGoldens) {
   std::string name = device_->name();
   for (char& letter : name)
     if (std::isalnum(static_cast<unsigned char>(letter)) == 0) letter = '_';
-  std::ofstream file(DRAFTPROOF_SOURCE_DIR "/fixtures/goldens/kernels_" + name + ".txt");
+  std::filesystem::create_directories(golden_folder());
+  std::ofstream file(golden_folder() / ("kernels_" + name + ".txt"));
   const auto subject = gpu::make_kernel_verifier(*device_, "chain");
   RandomCases cases = golden_cases();
   for (int i = 0; i < kGoldenCount; ++i) {
@@ -62,7 +64,7 @@ TEST_F(KernelParityOnGpu, TheEmulatorAgrees) {
   const auto on_emulator = gpu::make_kernel_verifier(*emulated, "chain");
   const auto on_gpu = gpu::make_kernel_verifier(*device_, "chain");
   RandomCases cases(17, {1, 300, 4, 4});
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < cases_of(200); ++i) {
     RandomCase input = cases.next();
     const auto a = on_emulator->verify(input.batch, *input.coins, input.execution);
     const auto b = on_gpu->verify(input.batch, *input.coins, input.execution);

@@ -19,7 +19,7 @@ TEST_F(CudaDeviceOnGpu, MemoryKeepsWhatItIsGiven) {
   std::vector<std::uint32_t> read(given.size());
   buffer.read(std::span<std::uint32_t>(read));
   EXPECT_EQ(read, given);
-  EXPECT_FALSE(device_->observes());
+  EXPECT_EQ(device_->observes(), is_stand_in());
 }
 
 TEST_F(CudaDeviceOnGpu, EveryEmbeddedTextLoads) {

@@ -13,6 +13,7 @@
 
 #include "reference/error.h"
 #include "tools/draftproof/commands/commands.h"
+#include "tools/draftproof/profile_settings.h"
 #include "tools/draftproof/speed_settings.h"
 #include "tools/draftproof/version.h"
 
@@ -43,6 +44,7 @@ struct Typed {
   ListSettings list;
   TableSettings table;
   SpeedSettings speed;
+  ProfileSettings profile;
   ExploreSettings explore;
   ServeSettings serve;
 };
@@ -254,6 +256,7 @@ ExitCode dispatch(const CLI::App& app, Typed& typed, const std::vector<std::stri
     return inspect(typed.inspect, streams);
   }
   if (app.got_subcommand("speed")) return speed_command(typed.speed, streams);
+  if (app.got_subcommand("profile")) return profile_command(typed.profile, streams);
   if (app.got_subcommand("serve")) return serve_command(typed.serve, streams);
   if (app.got_subcommand("explore")) return explore_command(typed.explore, streams);
   if (app.got_subcommand("table")) {
@@ -287,6 +290,7 @@ int parse_and_run(const std::vector<std::string>& arguments, const Streams& stre
   add_check(app, typed);
   add_law(app, typed);
   add_speed(app, typed.speed);
+  add_profile(app, typed.profile);
   add_serve(app, typed.serve);
   add_explore(app, typed.explore);
   for (CLI::App* command : app.get_subcommands({})) command->footer(exit_code_table());

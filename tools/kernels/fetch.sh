@@ -3,7 +3,7 @@
 # the packages' own sources. Writes only build/third_party/NAME (DRAFTPROOF_BUILD names another
 # build folder). A second run changes nothing and needs no network; nothing of it is ever committed.
 #
-#   tools/kernels/fetch.sh flashinfer   -> build/third_party/flashinfer/chain.ptx
+#   tools/kernels/fetch.sh flashinfer   -> build/third_party/flashinfer/{chain,pipeline}.ptx
 #   tools/kernels/fetch.sh sglang       -> build/third_party/sglang/tree.ptx
 #   tools/kernels/fetch.sh vllm         -> build/third_party/vllm/*.ptx, *.json (no nvcc needed)
 #
@@ -124,15 +124,16 @@ fetch_flashinfer() {
   [[ ${#flags[@]} -gt 0 ]] || fail "$card: no flags"
   smem=$(sed -n 's/^dynamic_smem *= *\([0-9]*\).*/\1/p' $card)
   [[ -n $smem ]] || fail "$card: no dynamic_smem"
-  begin "$out" "$smem ${flags[*]}" $here/flashinfer_chain.cu \
+  begin "$out" "$smem ${flags[*]}" $here/flashinfer_{chain,pipeline}.cu \
     $here/{flashinfer,curand}.requirements || return 0
   wheel "$out" flashinfer
   extract "$out/flashinfer.whl" flashinfer/data/include/ "$out/include"
   # The header's switches for formats are those of the package.
-  compile "$out" flashinfer_chain "${flags[@]}" \
-    -DFLASHINFER_ENABLE_F16 -DFLASHINFER_ENABLE_BF16 -DFLASHINFER_ENABLE_FP8_E4M3 \
-    -DFLASHINFER_ENABLE_FP8_E5M2 -DFLASHINFER_ENABLE_FP8_E8M0 -DFLASHINFER_ENABLE_FP4_E2M1 \
-    "-DDRAFTPROOF_DYNAMIC_SMEM=$smem" -I "$out/include"
+  flags+=(-DFLASHINFER_ENABLE_F16 -DFLASHINFER_ENABLE_BF16 -DFLASHINFER_ENABLE_FP8_E4M3
+    -DFLASHINFER_ENABLE_FP8_E5M2 -DFLASHINFER_ENABLE_FP8_E8M0 -DFLASHINFER_ENABLE_FP4_E2M1)
+  compile "$out" flashinfer_chain "${flags[@]}" "-DDRAFTPROOF_DYNAMIC_SMEM=$smem" \
+    -I "$out/include"
+  compile "$out" flashinfer_pipeline "${flags[@]}" -I "$out/include"
   finish "$out"
 }
 

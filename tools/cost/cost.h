@@ -1,0 +1,79 @@
+// Cost: what a pipeline cost on a batch, counted on the emulated device or timed on a GPU.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gpu/device.h"
+#include "gpu/launch_profile.h"
+#include "tools/cost/pipeline.h"
+
+namespace draftproof::tools::cost {
+
+/// What ptxas allots an entry, for sm_90.
+struct Registers {
+  std::uint64_t registers = 0, spilled_bytes = 0, shared_bytes = 0;
+};
+
+struct LaunchCost {
+  std::string entry;
+  std::uint64_t blocks = 0;
+  std::uint64_t block_threads = 0;
+  std::uint64_t dynamic_shared_bytes = 0;
+  std::optional<Registers> allotted;          ///< of entries that registers.csv knows
+  std::optional<gpu::LaunchProfile> profile;  ///< on the emulated device
+};
+
+struct Timing {
+  std::vector<double>
+      microseconds;  ///< of each repeat, from the first launch to the last one's end
+  double median() const;
+};
+
+struct Cost {
+  std::string pipeline, remark;
+  Shape shape;
+  std::string skipped;  ///< why nothing follows; empty when something does
+  std::vector<LaunchCost> launches;
+  std::optional<Timing> timing;
+  std::uint64_t unsafe_observations = 0;  ///< that are more than notes
+
+  /// Sums over the launches, which run one behind the other.
+  gpu::LaunchProfile total() const;
+  bool is_counted() const { return !launches.empty() && launches.front().profile.has_value(); }
+  /// Bytes of 32-byte sectors that loads and stores asked for, by the floor.
+  double requested_over_floor() const;
+  double distinct_over_floor() const;
+  /// Thread instructions for each element of the floor.
+  double instructions_an_element() const;
+};
+
+struct Plan {
+  std::vector<Shape> shapes;
+  std::vector<std::string> pipelines;  ///< parts of names; empty: all
+  std::filesystem::path third_party = "build/third_party";
+  std::uint64_t seed = 1;
+  int repeats = 0;       ///< timed; 0 on the emulated device
+  bool is_cold = false;  ///< L2 is written over before every repeat
+};
+
+struct Costs {
+  std::string device;
+  bool is_timed = false;
+  bool is_cold = false;
+  double copied_gigabytes_a_second = 0;  ///< by a copy kernel in the same run: read and written
+  std::vector<Cost> rows;
+};
+
+/// Runs every pipeline on every shape. One that was not fetched, or that does not take a shape, is
+/// a row that says so. Throws Error(kInput) when the plan selects no pipeline, and BrokenInvariant
+/// when a pipeline accepts another number of tokens than the batch has built in.
+Costs measure(gpu::Device& device, const Plan& plan);
+
+/// The device to count on: no check but those that guide a launch, and room for long launches.
+std::unique_ptr<gpu::Device> make_counting_device();
+
+}  // namespace draftproof::tools::cost
