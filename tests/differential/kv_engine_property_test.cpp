@@ -128,7 +128,7 @@ class KvEngine : public testing::Test {
 /// Histories of each kind; more of them when DRAFTPROOF_KV_HISTORIES says so.
 int history_count() {
   const char* asked = std::getenv("DRAFTPROOF_KV_HISTORIES");
-  return asked == nullptr ? 400 : std::atoi(asked);
+  return asked == nullptr ? 200 : std::atoi(asked);
 }
 
 std::vector<std::uint32_t> numbers(Dice& dice, int count, int below) {

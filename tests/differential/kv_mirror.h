@@ -149,7 +149,7 @@ class MirroredCache final : public reference::kv::PagedCache {
   void release_pages(const Told& told, std::int32_t length, const Sequence& before,
                      const std::vector<reference::kv::PageId>& after);
   void leave(SequenceId id, const Sequence& before);
-  void poison_dropped();
+  void poison_dropped(reference::kv::PageId but = reference::kv::kNoPage);
   void check();
 
   std::shared_ptr<MirrorDevice> shared_;

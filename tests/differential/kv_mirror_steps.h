@@ -86,7 +86,8 @@ inline bool MirroredCache::reserve(SequenceId id, int count) {
     if (before.pages[i] != after.pages[i])
       copies.push_back({before.pages[i], after.pages[i], before.length % config_.page_size, row,
                         static_cast<int>(i)});
-  poison_dropped();  // of evicted pages, before somebody writes into them
+  // Evicted pages before somebody writes into them; the page that is copied from, behind that.
+  poison_dropped(copies.empty() ? reference::kv::kNoPage : copies.front().source);
   if (!copies.empty()) {
     const auto list = shared_->device.array(copies, "copies");
     const auto statuses =
@@ -256,11 +257,11 @@ inline int MirroredCache::attach_prefix(SequenceId id, std::span<const Token> to
 }
 
 /// What the cache has poisoned is poisoned there: runs of slots, each as a sequence of one page.
-inline void MirroredCache::poison_dropped() {
+inline void MirroredCache::poison_dropped(reference::kv::PageId but) {
   std::vector<std::int32_t> pages, firsts, counts;
   for (int page = 0; page < config_.page_count; ++page)
     for (int slot = 0; slot < config_.page_size; ++slot) {
-      if (pool_.key(page, slot) == 0 || key_of(page, slot) != 0) continue;
+      if (page == but || pool_.key(page, slot) == 0 || key_of(page, slot) != 0) continue;
       pool_.key(page, slot) = 0;
       if (!pages.empty() && pages.back() == page && firsts.back() + counts.back() == slot) {
         ++counts.back();
