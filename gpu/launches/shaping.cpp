@@ -39,6 +39,16 @@ AdjustedBatch adjusted_batch(const Arguments& a) {
 std::uint64_t row_count(const Arguments& a) {
   return target_slots(a) + (has_draft_rows(a) ? draft_slots(a) : 0);
 }
+/// Few long rows: a block a row would leave most of a device idle.
+bool suits_split(const Arguments& a) {
+  return !has_adjustments(a) && row_count(a) <= 64 && a.vocab_size >= 16384;
+}
+/// Blocks that share a row; a slice is worth a few thousand tokens.
+std::uint64_t blocks_per_row(const Arguments& a) {
+  if (variant_of(a) != DRAFTPROOF_SHAPING_SPLIT) return 1;
+  if (a.blocks_per_row != 0) return a.blocks_per_row;
+  return std::clamp<std::uint64_t>(a.vocab_size / 4096, 1, 32);
+}
 std::uint64_t target_element_bytes(const Arguments& a) {
   return a.format == DRAFTPROOF_FLOAT32 ? 4 : 2;
 }
@@ -59,6 +69,8 @@ draftproof_result check_sizes(const Arguments& a) {
     return fault(kRange, "padded_draft_count: give at most 65,536");
   if (a.variant >= kVariants)
     return fault(kRange, "variant: give 0 (chosen), 1 (general), 2 (by key) or 3 (split)");
+  if (a.blocks_per_row > DRAFTPROOF_SPLIT_MAX)
+    return fault(kRange, "blocks_per_row: give at most 64, or 0");
   if (a.block_threads % 32 != 0 || a.block_threads > block_threads_max(a))
     return fault(kRange,
                  "block_threads: give a multiple of 32 up to 1,024 (512 with adjustments), or 0");
@@ -109,16 +121,22 @@ draftproof_result check_variant(const Arguments& a) {
     return fault(DRAFTPROOF_UNSUPPORTED, "variant 2 (by key) takes bf16 and f16 only; give 0 or 1");
   if (variant != DRAFTPROOF_SHAPING_GENERAL && has_adjustments(a))
     return fault(DRAFTPROOF_UNSUPPORTED, "adjustments need variant 1 (general); give 0 or 1");
-  if (variant == DRAFTPROOF_SHAPING_SPLIT)
-    return fault(DRAFTPROOF_UNSUPPORTED, "no kernel of this variant; give 0 or 1");
+  if (variant != DRAFTPROOF_SHAPING_SPLIT) return kGood;
+  if (a.workspace == 0)
+    return fault(DRAFTPROOF_NULL_POINTER, "workspace is null; variant 3 (split) needs one");
+  if (!is_aligned(a.workspace, 128))
+    return fault(DRAFTPROOF_MISALIGNED, "workspace: align to 128 bytes");
+  if (a.workspace_bytes < workspace_bytes(a))
+    return fault(DRAFTPROOF_WORKSPACE_TOO_SMALL,
+                 "workspace_bytes: give 2,432 bytes for each row slot, as the query says");
   return kGood;
 }
 
 /// Buffers that share bytes, and products that do not fit.
 draftproof_result check_extents(const Arguments& a) {
   constexpr auto kLarge = DRAFTPROOF_TOO_LARGE;
-  if (row_count(a) > kRowsMax)
-    return fault(kLarge, "request_count * padded_draft_count: at most 2^31 - 1 rows a launch");
+  if (row_count(a) * blocks_per_row(a) > kRowsMax)
+    return fault(kLarge, "request_count * padded_draft_count: at most 2^31 - 1 blocks a launch");
   std::uint64_t target_bytes = 0, draft_bytes = 0;
   if (!strided_bytes(target_slots(a), a.target_row_stride, a.vocab_size, target_element_bytes(a),
                      target_bytes))
@@ -202,10 +220,15 @@ draftproof_result check(const Arguments& arguments) {
 draftproof_shaping_variant variant_of(const Arguments& arguments) {
   if (arguments.variant != DRAFTPROOF_SHAPING_CHOSEN)
     return static_cast<draftproof_shaping_variant>(arguments.variant);
-  return DRAFTPROOF_SHAPING_GENERAL;
+  return arguments.workspace != 0 && suits_split(arguments) ? DRAFTPROOF_SHAPING_SPLIT
+                                                            : DRAFTPROOF_SHAPING_GENERAL;
 }
 
-std::uint64_t workspace_bytes(const Arguments&) { return 0; }
+std::uint64_t workspace_bytes(const Arguments& arguments) {
+  const bool is_split = arguments.variant == DRAFTPROOF_SHAPING_SPLIT ||
+                        (arguments.variant == DRAFTPROOF_SHAPING_CHOSEN && suits_split(arguments));
+  return is_split ? row_count(arguments) * DRAFTPROOF_SPLIT_ROW_BYTES : 0;
+}
 
 KernelLaunch launch_of(const Arguments& arguments) {
   static constexpr std::array kPlain{"draftproof_shape_rows_f32", "draftproof_shape_rows_bf16",
@@ -215,8 +238,11 @@ KernelLaunch launch_of(const Arguments& arguments) {
                                         "draftproof_shape_adjusted_rows_f16"};
   static constexpr std::array kByKey{"draftproof_shape_rows_by_key_bf16",
                                      "draftproof_shape_rows_by_key_f16"};
+  static constexpr std::array kSplit{"draftproof_shape_rows_split_f32",
+                                     "draftproof_shape_rows_split_bf16",
+                                     "draftproof_shape_rows_split_f16"};
   KernelLaunch launch;
-  launch.grid.x = static_cast<std::uint32_t>(row_count(arguments));
+  launch.grid.x = static_cast<std::uint32_t>(row_count(arguments) * blocks_per_row(arguments));
   launch.block.x = block_threads_of(arguments);
   if (has_adjustments(arguments)) {
     launch.module = "shaping_adjusted";
@@ -226,6 +252,10 @@ KernelLaunch launch_of(const Arguments& arguments) {
     launch.module = "shaping_by_key";
     launch.entry = kByKey[arguments.format - DRAFTPROOF_BFLOAT16];
     launch.dynamic_shared_bytes = kHistogramBytes;
+    launch.add(arguments);
+  } else if (variant_of(arguments) == DRAFTPROOF_SHAPING_SPLIT) {
+    launch.module = "shaping_split";
+    launch.entry = kSplit[arguments.format];
     launch.add(arguments);
   } else {
     launch.module = "shaping";

@@ -66,8 +66,7 @@ class ShapingRun {
 
   void workspace() {
     arguments.workspace_bytes = gpu::launches::workspace_bytes(arguments);
-    if (arguments.workspace_bytes != 0)
-      arguments.workspace = fresh(arguments.workspace_bytes, "workspace");
+    arguments.workspace = upload(std::vector<std::byte>(arguments.workspace_bytes), "workspace");
   }
 
   /// Launches; what the device saw, or what is wrong with the arguments, is an answer.

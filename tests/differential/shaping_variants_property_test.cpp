@@ -95,6 +95,57 @@ TEST_F(ShapingVariants, ByKeyAgreesOnLongerRows) {
   }
 }
 
+TEST_F(ShapingVariants, SplitAgreesForAnyNumberOfBlocks) {
+  RandomCases cases(33, {1, 400, 3, 3});
+  for (int i = 0; i < 80; ++i) {
+    const std::uint32_t blocks[] = {1, 2, 3, 5, 8, 17, 64};
+    expect_same(cases.next(), DRAFTPROOF_SHAPING_SPLIT, blocks[i % 7]);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_F(ShapingVariants, SplitAgreesOnLongerRows) {
+  RandomCases cases(34, {5000, 40000, 1, 1});
+  for (int i = 0; i < 6; ++i) {
+    expect_same(cases.next(), DRAFTPROOF_SHAPING_SPLIT, i % 2 == 0 ? 0 : 7);
+    if (HasFatalFailure()) return;
+  }
+}
+
+/// Blocks that are not resident together finish all the same, even where there is room for one.
+TEST_F(ShapingVariants, SplitNeedsNoBlocksBesideEachOther) {
+  gpu::EmulatedDeviceOptions options;
+  options.blocks_in_flight = 1;
+  device_ = gpu::make_emulated_device(options);
+  modules_ = std::make_unique<gpu::KernelModules>(*device_, gpu::embedded_texts());
+  RandomCases cases(35, {100, 400, 2, 1});
+  for (int i = 0; i < 20; ++i) {
+    expect_same(cases.next(), DRAFTPROOF_SHAPING_SPLIT, 9);
+    if (HasFatalFailure()) return;
+  }
+}
+
+/// Replays: a launch leaves the workspace as the next one needs it.
+TEST_F(ShapingVariants, SplitLeavesItsWorkspaceReady) {
+  RandomCases cases(36, {100, 400, 3, 3});
+  for (int i = 0; i < 10; ++i) {
+    const RandomCase input = cases.next();
+    ShapingRun run(*device_, input.batch, input.execution, *input.coins);
+    run.arguments.variant = DRAFTPROOF_SHAPING_SPLIT;
+    run.arguments.blocks_per_row = 4;
+    run.workspace();
+    for (int replay = 0; replay < 3; ++replay) {
+      const auto seen = run.launch(*modules_);
+      ASSERT_FALSE(seen) << *seen;
+    }
+    const auto observed = run.used_records(input.batch);
+    const auto expected = records(input, DRAFTPROOF_SHAPING_GENERAL, 0);
+    EXPECT_EQ(std::memcmp(observed.data(), expected.data(),
+                          expected.size() * sizeof(draftproof_row_record)),
+              0);
+  }
+}
+
 /// More equal logits than a count has room for, in both halves of one word: bins 32,768 apart.
 TEST_F(ShapingVariants, ByKeyCountsMoreThanItsCountsHold) {
   reference::Sampling sampling;

@@ -21,16 +21,22 @@
 
 /** Which kernel shapes. */
 enum draftproof_shaping_variant {
-  DRAFTPROOF_SHAPING_CHOSEN = 0, /**< the library chooses; never split without a workspace */
+  /** The library chooses: split for at most 64 rows of at least 16,384 tokens when there is a
+   * workspace and nothing is adjusted, else general. */
+  DRAFTPROOF_SHAPING_CHOSEN = 0,
   /** A block a row, any format; the only one that takes adjustments. */
   DRAFTPROOF_SHAPING_GENERAL = 1,
   /** A block a row, bf16 and f16 logits: one pass leaves a histogram of all 65,536 values, and
    * every filter works on that. 147 KiB of shared memory. */
   DRAFTPROOF_SHAPING_BY_KEY = 2,
-  /** blocks_per_row blocks a row, any format, in several launches of one entry; for small batches.
-   */
+  /** blocks_per_row blocks a row, any format, for small batches. They wait for nobody who does not
+   * run, so that they need not be resident together. */
   DRAFTPROOF_SHAPING_SPLIT = 3
 };
+
+/** Blocks a row at most, and bytes of workspace a row slot, of the split variant. */
+#define DRAFTPROOF_SPLIT_MAX 64
+#define DRAFTPROOF_SPLIT_ROW_BYTES 2432
 
 typedef struct draftproof_shape_rows_arguments {
   draftproof_pointer target_rows;  /**< logits of `format` */
@@ -48,8 +54,10 @@ typedef struct draftproof_shape_rows_arguments {
       target_records; /**< out: draftproof_row_record, one a target slot, aligned to 8 */
   draftproof_pointer draft_records;   /**< out: one a draft slot; null exactly when draft_rows is */
   draftproof_adjustments adjustments; /**< of target rows; requests null: none */
-  draftproof_pointer workspace;       /**< aligned to 128; null where none is needed. Needs no
-                                           initialisation, and is left with bytes of no meaning */
+  /** Aligned to 128; null where none is needed. Zero it once, when it is allocated and whenever the
+   * sizes below change; every launch leaves it as the next one needs it. Two launches that may run
+   * at the same time need two workspaces. */
+  draftproof_pointer workspace;
   uint64_t workspace_bytes;
   uint32_t format;        /**< enum draftproof_logit_format, of target and draft logits */
   uint32_t draft_kind;    /**< 0 logits of `format`, 1 fp32 probabilities, 2 one-hot: no rows */

@@ -55,6 +55,15 @@ __device__ __forceinline__ const std::int32_t* drafted_of(
          draft_slot(request, 0, arguments.padded_draft_count);
 }
 
+/// Row slots of the batch, used or not.
+__device__ __forceinline__ std::uint32_t row_slots(
+    const draftproof_shape_rows_arguments& arguments) {
+  const bool has_draft_rows =
+      arguments.draft_kind != static_cast<std::uint32_t>(DraftLawKind::kOneHot);
+  return arguments.request_count * (arguments.padded_draft_count + 1) +
+         (has_draft_rows ? arguments.request_count * arguments.padded_draft_count : 0);
+}
+
 /// The `index`-th row of the batch.
 __device__ __forceinline__ RowPlace place_of_row(const draftproof_shape_rows_arguments& arguments,
                                                  std::uint32_t index) {
