@@ -26,6 +26,29 @@ foreach(folder properties tools differential)
   set(draftproof_headers_${folder} ${draftproof_law_headers} <nlohmann/json.hpp>)
 endforeach()
 
+# Labels of many small files, compiled in batches where those are on; but for the files whose cases
+# are called as those of their neighbours.
+set(draftproof_batched_tests reference_unit reference_exact oracle_unit oracle_exact fixtures_exact
+  tools_unit)
+file(GLOB draftproof_alike_tests CONFIGURE_DEPENDS
+  tests/reference/adjustments_test.cpp tests/reference/block_*test.cpp
+  tests/reference/chain_test.cpp tests/reference/composed_methods_exact_test.cpp
+  tests/reference/coupled_rule_exact_test.cpp tests/reference/greedy_test.cpp
+  tests/reference/ledger_test.cpp tests/reference/lossy_rule_exact_test.cpp
+  tests/reference/optimum_exact_test.cpp tests/reference/paged_cache_prefix_test.cpp
+  tests/reference/proposal_test.cpp tests/reference/recurrent_slots_test.cpp
+  tests/reference/shaping_test.cpp tests/reference/siblings_test.cpp
+  tests/reference/traversal_test.cpp tests/reference/tree_test.cpp
+  tests/reference/tree_source_test.cpp tests/reference/vocabulary_map_test.cpp
+  tests/oracle/certificate_exact_test.cpp tests/fixtures/block_faults_exact_test.cpp
+  tests/fixtures/drafter_faults_exact_test.cpp tests/fixtures/length_faults_exact_test.cpp
+  tests/fixtures/tree_faults_exact_test.cpp tests/tools/contract_comparison_test.cpp)
+set_source_files_properties(${draftproof_alike_tests} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+
+# A stand-in for libcublas, opened as the real one is.
+add_library(draftproof_cublas_stand_in MODULE ${CMAKE_SOURCE_DIR}/tests/gpu/cublas_stand_in.cpp)
+target_link_libraries(draftproof_cublas_stand_in PRIVATE draftproof_options)
+
 function(draftproof_tests folder label)
   if(label STREQUAL unit)
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${folder}/*_test.cpp)
@@ -40,6 +63,9 @@ function(draftproof_tests folder label)
   endif()
   set(target test_${folder}_${label})
   add_executable(${target} ${sources})
+  if(${folder}_${label} IN_LIST draftproof_batched_tests)
+    draftproof_in_batches(${target})
+  endif()
   # One set of precompiled headers a folder: its first label makes them, the others reuse them.
   get_property(first GLOBAL PROPERTY draftproof_tests_of_${folder})
   if(first)
@@ -55,6 +81,11 @@ function(draftproof_tests folder label)
   target_link_libraries(${target} PRIVATE ${draftproof_links_${folder}} GTest::gmock GTest::gtest_main)
   target_compile_definitions(${target} PRIVATE DRAFTPROOF_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
     DRAFTPROOF_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  if(folder STREQUAL gpu OR folder STREQUAL differential)
+    add_dependencies(${target} draftproof_cublas_stand_in)
+    target_compile_definitions(${target} PRIVATE
+      DRAFTPROOF_CUBLAS_STAND_IN="$<TARGET_FILE:draftproof_cublas_stand_in>")
+  endif()
   if(folder STREQUAL end_to_end)
     # These tests run the command as a user does: another process, its streams and its exit code.
     target_sources(${target} PRIVATE ${CMAKE_SOURCE_DIR}/tests/end_to_end/command.cpp)

@@ -19,7 +19,7 @@ configured="$PWD $nvcc $cuda"
 [[ -z $nvcc ]] || export CUDACXX=$nvcc
 if [[ ! -f build/build.ninja || $(cat build/configured 2>/dev/null) != "$configured" ]]; then
   rm -f build/CMakeCache.txt
-  cmake -S . -B build -G Ninja -DDRAFTPROOF_CUDA="$cuda" >build/cmake.log 2>&1 || {
+  cmake -S . -B build -G Ninja -DDRAFTPROOF_CUDA="$cuda" -DDRAFTPROOF_BATCHES=ON >build/cmake.log 2>&1 || {
     tail -20 build/cmake.log >&2
     echo "build: cmake failed (build/cmake.log)" >&2
     exit 3

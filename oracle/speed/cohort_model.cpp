@@ -8,8 +8,8 @@
 namespace draftproof::oracle::speed {
 namespace {
 
-/// Sums of the iterations that are not left out.
-struct Sums {
+/// CohortSums of the iterations that are not left out.
+struct CohortSums {
   double calls = 0, drafting_calls = 0, emitted = 0, drafting_emitted = 0;
   double time = 0, drafting_time = 0, drafted = 0;
   StepTerms terms;
@@ -50,7 +50,7 @@ class Builder {
   }
 
   std::optional<CohortModel> build(std::string& why) {
-    Sums baseline, speculative;
+    CohortSums baseline, speculative;
     if (!read_baseline(baseline, why) || !read_speculative(speculative, why)) return std::nullopt;
     model_.decode = baseline.time / baseline.emitted;
     model_.calls = speculative.calls;
@@ -73,7 +73,7 @@ class Builder {
            numbers_.at(iteration.request) % omission_.groups == omission_.group;
   }
 
-  bool read_baseline(Sums& sums, std::string& why) {
+  bool read_baseline(CohortSums& sums, std::string& why) {
     for (const Iteration* each : cohort_.baseline) {
       if (is_left_out(*each)) continue;
       if (!each->step) {
@@ -90,7 +90,7 @@ class Builder {
     return false;
   }
 
-  bool read_speculative(Sums& sums, std::string& why) {
+  bool read_speculative(CohortSums& sums, std::string& why) {
     for (const Iteration* each : cohort_.speculative) {
       if (is_left_out(*each)) continue;
       const auto time = time_of(*each, model_.placement);
@@ -109,7 +109,7 @@ class Builder {
     return false;
   }
 
-  void read_draft(const Iteration& iteration, double time, Sums& sums) {
+  void read_draft(const Iteration& iteration, double time, CohortSums& sums) {
     StepTerms terms;
     terms.verify = time;
     if (model_.has_terms) terms = *terms_of(iteration, model_.placement);

@@ -11,12 +11,12 @@
 namespace draftproof::oracle::speed {
 namespace {
 
-using Iterations = std::vector<const Iteration*>;
+using RequestIterations = std::vector<const Iteration*>;
 
 IdentityResult iterations_have_no_gap(const Cohort& cohort) {
   IdentityCheck check("no-gap", "iterations of a request are numbered 0, 1, 2, ...");
-  for (const Iterations* arm : {&cohort.baseline, &cohort.speculative}) {
-    std::map<std::string, Iterations> requests;
+  for (const RequestIterations* arm : {&cohort.baseline, &cohort.speculative}) {
+    std::map<std::string, RequestIterations> requests;
     for (const Iteration* each : *arm) requests[each->request].push_back(each);
     for (auto& [name, list] : requests) {
       std::sort(list.begin(), list.end(),
@@ -35,7 +35,8 @@ IdentityResult iterations_have_no_gap(const Cohort& cohort) {
 
 IdentityResult output_is_what_iterations_emitted(const Cohort& cohort) {
   IdentityCheck check("output-tokens", "output = tokens of the prefill + sum of emitted");
-  const auto judge = [&](const std::vector<const Request*>& requests, const Iterations& arm) {
+  const auto judge = [&](const std::vector<const Request*>& requests,
+                         const RequestIterations& arm) {
     std::map<std::string, std::int64_t> emitted;
     for (const Iteration* each : arm) emitted[each->request] += each->emitted;
     for (const Request* each : requests) {

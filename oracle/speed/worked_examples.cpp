@@ -18,7 +18,7 @@ const char* const kLeviathanExpected =
     "Leviathan, Kalman, Matias, ICML 2023 (arXiv:2211.17192), appendix, table 4, expected column; "
     "alpha and c were published with two decimals";
 
-std::string number(double value) {
+std::string shown_number(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%g", value);
   return text;
@@ -41,9 +41,9 @@ void add_leviathan_table(std::vector<WorkedExample>& examples) {
   for (const Row& row :
        {Row{0.6, 2, 1.53, 1.96}, Row{0.7, 3, 1.58, 2.53}, Row{0.8, 2, 1.23, 2.44},
         Row{0.8, 5, 1.63, 3.69}, Row{0.9, 2, 1.11, 2.71}, Row{0.9, 10, 1.60, 6.86}}) {
-    const std::string given =
-        "alpha " + number(row.alpha) + ", draft length " + std::to_string(row.gamma) + ", c = 0";
-    const std::string id = "leviathan-" + number(row.alpha) + "-" + std::to_string(row.gamma);
+    const std::string given = "alpha " + shown_number(row.alpha) + ", draft length " +
+                              std::to_string(row.gamma) + ", c = 0";
+    const std::string id = "leviathan-" + shown_number(row.alpha) + "-" + std::to_string(row.gamma);
     const double committed = expected_committed(row.alpha, row.gamma);
     examples.push_back(exact(id + "-speed", kLeviathan, given,
                              "walltime improvement (1 - a^(D+1)) / ((1 - a) (1 + D c))", row.speed,
@@ -77,9 +77,10 @@ void add_leviathan_expected(std::vector<WorkedExample>& examples) {
       return flat_speed(expected_committed(row.alpha + alpha_off, row.gamma), {row.cost + cost_off},
                         row.gamma);
     };
-    examples.push_back({std::string("leviathan-expected-") + number(row.alpha), kLeviathanExpected,
-                        std::string(row.task) + ": alpha " + number(row.alpha) + ", c " +
-                            number(row.cost) + ", draft length " + std::to_string(row.gamma),
+    examples.push_back({std::string("leviathan-expected-") + shown_number(row.alpha),
+                        kLeviathanExpected,
+                        std::string(row.task) + ": alpha " + shown_number(row.alpha) + ", c " +
+                            shown_number(row.cost) + ", draft length " + std::to_string(row.gamma),
                         "expected improvement", row.expected, 1, speed(-0.005, 0.005),
                         speed(0.005, -0.005), speed(0, 0)});
   }
@@ -93,8 +94,8 @@ void add_best_lengths(std::vector<WorkedExample>& examples) {
   };
   for (const Row& row : {Row{0.6, 0.05, 4, 1.92}, Row{0.8, 0.05, 8, 3.09}, Row{0.9, 0.05, 13, 4.67},
                          Row{0.6, 0.2, 2, 1.40}, Row{0.8, 0.2, 4, 1.87}, Row{0.9, 0.2, 7, 2.37}}) {
-    const std::string given = "alpha " + number(row.alpha) + ", rho " + number(row.rho);
-    const std::string id = "best-length-" + number(row.alpha) + "-" + number(row.rho);
+    const std::string given = "alpha " + shown_number(row.alpha) + ", rho " + shown_number(row.rho);
+    const std::string id = "best-length-" + shown_number(row.alpha) + "-" + shown_number(row.rho);
     const BestLength best = best_iid_length(row.alpha, row.rho, 0, 100);
     examples.push_back(
         exact(id, "derived", given, "draft length at the maximum of E[N] / (1 + rho D)",

@@ -12,22 +12,22 @@
 namespace draftproof::reference::decode {
 namespace {
 
-std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
+std::uint64_t mixed_in(std::uint64_t hash, std::uint64_t value) {
   for (int byte = 0; byte < 8; ++byte) hash = (hash ^ (value >> 8 * byte & 0xff)) * 0x100000001b3;
   return hash;
 }
 
 std::uint64_t hash_of(const std::vector<Row>& rows) {
-  std::uint64_t hash = mixed(0xcbf29ce484222325, rows.size());
+  std::uint64_t hash = mixed_in(0xcbf29ce484222325, rows.size());
   for (const Row& row : rows)
-    for (float logit : row) hash = mixed(hash, std::bit_cast<std::uint32_t>(logit));
+    for (float logit : row) hash = mixed_in(hash, std::bit_cast<std::uint32_t>(logit));
   return hash;
 }
 
 std::uint64_t hash_of(const Proposal& proposal) {
-  std::uint64_t hash = mixed(hash_of(proposal.rows), proposal.tokens.size());
-  for (Token token : proposal.tokens) hash = mixed(hash, static_cast<std::uint64_t>(token));
-  for (int parent : proposal.parents) hash = mixed(hash, static_cast<std::uint64_t>(parent));
+  std::uint64_t hash = mixed_in(hash_of(proposal.rows), proposal.tokens.size());
+  for (Token token : proposal.tokens) hash = mixed_in(hash, static_cast<std::uint64_t>(token));
+  for (int parent : proposal.parents) hash = mixed_in(hash, static_cast<std::uint64_t>(parent));
   return hash;
 }
 
@@ -180,9 +180,9 @@ bool Ranks::is_refused(Run& run) {
     Batch batch = batch_of(lead);
     verifier_->verify(batch, record, {});
     const auto values = [&](std::size_t rank) {
-      std::uint64_t hash = mixed(0xcbf29ce484222325, record.reads().size());
+      std::uint64_t hash = mixed_in(0xcbf29ce484222325, record.reads().size());
       for (const CoinAddress& address : record.reads())
-        hash = mixed(hash, run.coins[rank]->coin(address));
+        hash = mixed_in(hash, run.coins[rank]->coin(address));
       return hash;
     };
     for (std::size_t rank = 1; rank < setup_.rank_count; ++rank) {

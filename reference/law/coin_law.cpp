@@ -7,9 +7,9 @@
 namespace draftproof::reference::law {
 namespace {
 
-class Walk {
+class CoinWalk {
  public:
-  explicit Walk(const MassCase& masses) : masses_(masses) {}
+  explicit CoinWalk(const MassCase& masses) : masses_(masses) {}
 
   EmissionLaw run() {
     Context empty;
@@ -66,7 +66,7 @@ ModelCase laws_of(const MassTree& tree) {
   return result;
 }
 
-EmissionLaw coin_law(const MassCase& masses) { return Walk(masses).run(); }
+EmissionLaw coin_law(const MassCase& masses) { return CoinWalk(masses).run(); }
 
 Exact coin_law_bound(const MassCase& masses) {
   return masses.draft_count * two_to_minus(64) + masses.vocab_size * two_to_minus(65);

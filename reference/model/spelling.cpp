@@ -10,7 +10,7 @@
 namespace draftproof::reference::model {
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) {
+[[noreturn]] void refuse_spelling(const std::string& message) {
   throw Error(ErrorKind::kInput, message, "spelling");
 }
 
@@ -55,21 +55,23 @@ std::vector<std::string> json_texts() {
 
 Spelling::Spelling(std::vector<std::string> texts, const std::vector<Token>& special)
     : texts_(std::move(texts)) {
-  if (texts_.empty()) refuse("no token; give one text a token");
+  if (texts_.empty()) refuse_spelling("no token; give one text a token");
   std::set<Token> is_special;
   for (const Token token : special) {
     const std::string name = "special token " + std::to_string(token);
     if (token < 0 || static_cast<std::size_t>(token) >= texts_.size())
-      refuse(name + " is outside the vocabulary of " + std::to_string(texts_.size()) +
-             "; ids begin at 0");
+      refuse_spelling(name + " is outside the vocabulary of " + std::to_string(texts_.size()) +
+                      "; ids begin at 0");
     if (!texts_[static_cast<std::size_t>(token)].empty())
-      refuse(name + " has a text; leave it empty, or take the token out of the special ones");
+      refuse_spelling(name +
+                      " has a text; leave it empty, or take the token out of the special ones");
     is_special.insert(token);
   }
   for (std::size_t i = 0; i < texts_.size(); ++i) {
     const auto token = static_cast<Token>(i);
     if (texts_[i].empty() && !is_special.contains(token))
-      refuse("token " + std::to_string(token) + " has no text; give it one, or make it special");
+      refuse_spelling("token " + std::to_string(token) +
+                      " has no text; give it one, or make it special");
     if (!texts_[i].empty()) tokens_[texts_[i]].push_back(token);
   }
 }
@@ -98,9 +100,10 @@ Spelling letters_spelling(std::size_t vocab_size, const std::vector<Token>& spec
 Spelling json_spelling(std::size_t vocab_size, const std::vector<Token>& special) {
   const std::size_t special_count = std::set<Token>(special.begin(), special.end()).size();
   if (vocab_size < kJsonSpellingMin + special_count)
-    refuse("a vocabulary of " + std::to_string(vocab_size) + " with " +
-           std::to_string(special_count) + " special tokens does not spell JSON; at least " +
-           std::to_string(kJsonSpellingMin + special_count) + " are needed");
+    refuse_spelling("a vocabulary of " + std::to_string(vocab_size) + " with " +
+                    std::to_string(special_count) +
+                    " special tokens does not spell JSON; at least " +
+                    std::to_string(kJsonSpellingMin + special_count) + " are needed");
   std::vector<std::string> texts = json_texts();
   const std::set<std::string> known(texts.begin(), texts.end());
   for (std::size_t i = 0; texts.size() < vocab_size; ++i)

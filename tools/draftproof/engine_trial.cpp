@@ -15,14 +15,14 @@ namespace {
 namespace audits = properties::audits;
 namespace decode = reference::decode;
 
-constexpr int kTokensMax = 8;
+constexpr int kTrialTokensMax = 8;
 constexpr int kPromptLengthMax = 6;
 constexpr std::size_t kPrompts = 24;
 constexpr int kPagesOfOthers = 1024;
 
 /// What one request may need at its longest, with its draft.
 int pages_for(const decode::EngineConfig& config, const reference::kv::CacheConfig& cache) {
-  const int slots = kPromptLengthMax + kTokensMax + config.draft_count + 1;
+  const int slots = kPromptLengthMax + kTrialTokensMax + config.draft_count + 1;
   return slots / cache.page_size + 2;
 }
 
@@ -91,7 +91,7 @@ audits::AuditSettings settings_for(const fixtures::StateScene& scene, const std:
       settings.prompts.push_back(spec.prompt);
   if (!scene.requests.empty())
     settings.request.adjustments.penalties = scene.requests.back().adjustments.penalties;
-  settings.request.max_tokens = kTokensMax;
+  settings.request.max_tokens = kTrialTokensMax;
   settings.batch_size = 16;
   settings.sample_count = sample_count;
   settings.replay = replay;

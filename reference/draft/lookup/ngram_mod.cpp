@@ -8,7 +8,7 @@
 namespace draftproof::reference::draft {
 namespace {
 
-Context without_last(const Context& history) {
+Context all_but_last(const Context& history) {
   return history.empty() ? Context{} : Context(history.begin(), history.end() - 1);
 }
 
@@ -45,7 +45,7 @@ void NgramMod::empty() {
 }
 
 void NgramMod::begin(int request, const Context& history) {
-  const Context decoded = without_last(history);
+  const Context decoded = all_but_last(history);
   Request& state = requests_[request] = {};
   if (decoded.size() < options_.key_size) return;
   learn(decoded, 0);
@@ -57,7 +57,7 @@ void NgramMod::begin(int request, const Context& history) {
 std::vector<Token> NgramMod::ask(int request, const Context& history) {
   Request& state = requests_.at(request);
   state.drafted = 0;
-  const Context decoded = without_last(history);
+  const Context decoded = all_but_last(history);
   const std::size_t n = options_.key_size;
   if (decoded.size() < n) return {};
   if (state.learned_to + options_.learned_at_once < decoded.size()) {

@@ -8,7 +8,7 @@ namespace draftproof::reference::law::rules {
 namespace {
 
 /// Tokens by falling probability, lower ids first among equals.
-std::vector<Token> by_probability(const LawRow& row) {
+std::vector<Token> by_mass(const LawRow& row) {
   std::vector<Token> order(row.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](Token a, Token b) { return row[b] < row[a]; });
@@ -54,7 +54,7 @@ std::vector<DrawnChild> next_child(const ModelCase& tiny, const Context& context
   if (tiny.siblings == SiblingDraw::kLargest ||
       (tiny.siblings == SiblingDraw::kLargestThenDrawn && !is_last)) {
     if (ordinal >= row.size()) return {};
-    const Token token = by_probability(row)[ordinal];
+    const Token token = by_mass(row)[ordinal];
     return {{token, 1, one_hot_row(vocab_size, token)}};
   }
   if (tiny.siblings != SiblingDraw::kIndependent) {
