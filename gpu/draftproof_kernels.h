@@ -38,6 +38,7 @@
 #include "kernels/arguments/shaping.h"
 #include "kernels/arguments/tree.h"
 #include "kernels/arguments/verify.h"
+#include "kernels/arguments/verify_adjusted.h"
 
 #if defined(__GNUC__)
 #define DRAFTPROOF_API __attribute__((visibility("default")))
@@ -154,6 +155,15 @@ DRAFTPROOF_API draftproof_result
 draftproof_verify_launch(const draftproof_library* library, const char* rule,
                          const draftproof_verify_arguments* arguments, void* stream);
 
+/** The chain rule over target rows that requests adjust (penalties, bias, bans, masks), behind
+ * shape_rows with the same adjustments. */
+DRAFTPROOF_API draftproof_result draftproof_verify_adjusted_plan(
+    const draftproof_library* library, const draftproof_verify_adjusted_arguments* arguments,
+    draftproof_plan* plan);
+DRAFTPROOF_API draftproof_result draftproof_verify_adjusted_launch(
+    const draftproof_library* library, const draftproof_verify_adjusted_arguments* arguments,
+    void* stream);
+
 /** What a rule reads. */
 typedef struct draftproof_rule {
   const char* name;           /**< static */
@@ -177,6 +187,14 @@ DRAFTPROOF_API draftproof_result draftproof_tree_layout_plan(
 DRAFTPROOF_API draftproof_result
 draftproof_tree_layout_launch(const draftproof_library* library,
                               const draftproof_tree_layout_arguments* arguments, void* stream);
+
+/** Of many candidates the few of the greatest scores, closed under parents. */
+DRAFTPROOF_API draftproof_result draftproof_tree_selection_plan(
+    const draftproof_library* library, const draftproof_tree_selection_arguments* arguments,
+    draftproof_plan* plan);
+DRAFTPROOF_API draftproof_result draftproof_tree_selection_launch(
+    const draftproof_library* library, const draftproof_tree_selection_arguments* arguments,
+    void* stream);
 
 /* ---- KV caches (kernels/arguments/kv.h says in which order) ------------------------------------
  */

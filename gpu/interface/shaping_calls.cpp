@@ -2,6 +2,7 @@
 #include "gpu/interface/call_definitions.h"
 #include "gpu/launches/shaping.h"
 #include "gpu/launches/verify.h"
+#include "gpu/launches/verify_adjusted.h"
 
 namespace interface = draftproof::gpu::interface;
 namespace launches = draftproof::gpu::launches;
@@ -23,6 +24,7 @@ draftproof_result with_rule(const char* name, const Body& body) {
 }  // namespace
 
 DRAFTPROOF_DEFINE_CALLS(draftproof_shape_rows)
+DRAFTPROOF_DEFINE_CALLS(draftproof_verify_adjusted)
 
 draftproof_result draftproof_shape_rows_workspace(const draftproof_shape_rows_arguments* arguments,
                                                   std::uint64_t* bytes) {

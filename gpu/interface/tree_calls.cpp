@@ -3,3 +3,4 @@
 #include "gpu/launches/tree.h"
 
 DRAFTPROOF_DEFINE_CALLS(draftproof_tree_layout)
+DRAFTPROOF_DEFINE_CALLS(draftproof_tree_selection)
