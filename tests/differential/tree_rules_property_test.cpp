@@ -29,7 +29,7 @@ class TreeRuleParity : public testing::TestWithParam<const char*> {
     std::size_t accepted = 0;
     for (int i = 0; i < count; ++i) {
       RandomCase input = cases.next();
-      grafter.graft(input.batch);
+      grafter.graft(input);
       const auto found = disparity(*subject, *reference, input);
       ASSERT_FALSE(found) << "case " << i << " of seed " << seed << ": " << *found;
       for (const auto& outcome :
