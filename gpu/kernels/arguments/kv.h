@@ -111,7 +111,8 @@ enum draftproof_kv_flag {
 /** Which temporary cells of each sequence are kept: the first leading_count, and then of every
  * accepted node n the one at offset leading_count + n, or, with node_offsets, at
  * leading_count + node_offsets[n]. A target that was fed the pending token and then the draft says
- * leading_count 1 and hands in what the acceptance answered, counts at the stride of its outcomes.
+ * leading_count 1 and hands in the accepted_count of draftproof_outcome, 16 bytes apart; or, of
+ * chains, leading_count 0 and the kept_count of draftproof_kv_plan, which counts the pending token.
  * A sequence without fed cells keeps nothing. */
 typedef struct draftproof_kv_kept {
   draftproof_pointer
