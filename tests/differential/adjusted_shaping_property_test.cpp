@@ -12,6 +12,7 @@
 #include "reference/verify/verifiers.h"
 #include "tests/differential/adjusted_case.h"
 #include "tests/differential/random_batch.h"
+#include "tests/differential/shaping_patches.h"
 #include "tests/differential/shaping_run.h"
 
 namespace draftproof::tests {
@@ -223,6 +224,25 @@ TEST_F(AdjustedShaping, IdsThatShareABitOfTheFilterAgree) {
 TEST_F(AdjustedShaping, ChainsDrawFromAdjustedRows) {
   expect_chain_parity(5, 200, {1, 40, 4, 4});
   expect_chain_parity(6, 10, {1000, 3000, 2, 3});
+}
+
+/// The alarm rings: each broken kernel is seen, by a record, by an outcome or by the device.
+TEST_F(AdjustedShaping, EveryBrokenKernelIsFound) {
+  auto patches = shaping_patches("shaping_adjusted");
+  for (auto& patch : shaping_patches("chain_adjusted")) patches.push_back(std::move(patch));
+  EXPECT_GE(patches.size(), 5U);
+  for (const gpu::PtxPatch& patch : patches) {
+    modules_ = std::make_unique<gpu::KernelModules>(
+        *device_, gpu::patched_kernels(patch, gpu::embedded_texts()).modules);
+    AdjustedCases cases(79);
+    RandomCases batches(80, {2, 40, 3, 4});
+    std::optional<std::string> found;
+    for (int i = 0; i < 1000 && !found; ++i)
+      found =
+          patch.module == "chain_adjusted" ? chain_fault(cases, batches) : fault(cases, batches);
+    EXPECT_TRUE(found) << patch.name << " survives: " << patch.statement;
+    if (found) RecordProperty(patch.name, found->substr(0, 200));
+  }
 }
 
 TEST_F(AdjustedShaping, AWrongPackingIsSeen) {

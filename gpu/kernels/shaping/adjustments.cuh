@@ -21,6 +21,7 @@
 #include "gpu/kernels/arguments/adjustments.h"
 #include "gpu/kernels/layout.h"
 #include "gpu/kernels/row.cuh"
+#include "gpu/kernels/shaping/shaping_anchor.cuh"
 
 namespace draftproof::gpu::kernels::shaping {
 
@@ -52,14 +53,14 @@ struct DraftPath {
 __device__ __forceinline__ DraftPath path_to_row(const std::int32_t* tokens,
                                                  const std::int32_t* parents,
                                                  std::uint32_t position) {
-  if (parents == nullptr) return {tokens, nullptr, position - 1, position};
-  std::uint32_t depth = 0;
+  std::uint32_t depth = parents == nullptr ? position : 0;
   std::uint32_t node = position - 1;
 #pragma unroll 1
   while (node < position && depth < position) {  // -1 is no node below `position`
     ++depth;
     node = static_cast<std::uint32_t>(parents[node]);
   }
+  shaping_anchor::path_depth(depth);
   return {tokens, parents, position - 1, depth};
 }
 
@@ -119,6 +120,7 @@ __device__ __forceinline__ AdjustedRow adjusted_row(const draftproof_adjustments
       reinterpret_cast<const std::int32_t*>(batch.tokens),
       nullptr,
       path};
+  shaping_anchor::mask_slot(slot);
   if (batch.masks != 0 && row.has_step(DRAFTPROOF_ADJUST_GRAMMAR_MASK))
     row.mask = reinterpret_cast<const std::uint32_t*>(batch.masks) + slot * batch.mask_stride;
   return row;
@@ -133,7 +135,10 @@ __device__ __forceinline__ std::uint32_t counted(const AdjustedRow& row, std::ui
   const std::uint32_t window = row.request->window;
   std::uint32_t count = packed_count;
   row.for_each_behind(is_frozen, window, [&](std::int32_t token) {
-    if (static_cast<std::uint32_t>(token) == id) ++count;
+    if (static_cast<std::uint32_t>(token) == id) {
+      ++count;
+      shaping_anchor::behind_count(count);
+    }
   });
   if (window == DRAFTPROOF_NO_WINDOW) return count;
   const std::uint64_t behind = std::uint64_t{is_frozen ? 0 : row.path.depth} + row.recent_count();

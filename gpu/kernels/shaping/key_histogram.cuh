@@ -15,6 +15,7 @@
 #include "gpu/kernels/locate.cuh"
 #include "gpu/kernels/row.cuh"
 #include "gpu/kernels/shaping/select.cuh"
+#include "gpu/kernels/shaping/shaping_anchor.cuh"
 
 namespace draftproof::gpu::kernels::shaping {
 
@@ -129,8 +130,11 @@ struct KeyHistogram {
     const std::uint32_t word = words[bin % kKeyWords];
     std::uint32_t count = bin < kKeyWords ? word & 0xffffu : word >> 16;
 #pragma unroll 1
-    for (std::uint32_t i = 0; i < scratch.carry_count; ++i)
-      if (scratch.carries[i] == bin) count += kCountChunk;
+    for (std::uint32_t i = 0; i < scratch.carry_count; ++i) {
+      std::uint32_t given_up = kCountChunk;
+      shaping_anchor::carried(given_up);
+      if (scratch.carries[i] == bin) count += given_up;
+    }
     return count;
   }
   /// visit(bin, count) for every bin that is not empty, spread over the threads of the block.
@@ -239,7 +243,9 @@ __device__ __forceinline__ KeyCut select_key(const KeyHistogram& histogram, KeyC
   const std::uint32_t key = scratch.key;
   if (ties == Ties::kKeepAll) return {key, key == current.key ? current.rank : kAnyId};
   const std::uint64_t weight = weight_of(logit_of(key));
-  return {key, static_cast<std::uint32_t>((scratch.select.remaining + weight - 1) / weight)};
+  auto rank = static_cast<std::uint32_t>((scratch.select.remaining + weight - 1) / weight);
+  shaping_anchor::kept_ties(rank);
+  return {key, rank};
 }
 
 }  // namespace draftproof::gpu::kernels::shaping

@@ -16,6 +16,7 @@
 #include "gpu/kernels/row.cuh"
 #include "gpu/kernels/shaping/row_shaper.cuh"
 #include "gpu/kernels/shaping/select.cuh"
+#include "gpu/kernels/shaping/shaping_anchor.cuh"
 
 namespace draftproof::gpu::kernels::shaping {
 
@@ -179,7 +180,8 @@ __device__ __forceinline__ bool draw_slice(SplitRow& row, std::uint32_t slice_co
   __syncthreads();  // what the sweep before left in scratch has been read
   if (threadIdx.x == 0) {
     const std::uint32_t ticket = atomicAdd(&row.ticket, 1u);
-    const std::uint32_t number = ticket / slice_count;
+    std::uint32_t number = ticket / slice_count;
+    shaping_anchor::sweep_number(number);
     std::uint32_t planned = 0;
     do {
       asm volatile("ld.acquire.gpu.global.u32 %0, [%1];"
@@ -201,8 +203,10 @@ __device__ __forceinline__ bool arrives_last(SplitRow& row, std::uint32_t slice_
                                              SplitScratch& scratch) {
   __syncthreads();  // everything of this slice is handed in
   if (threadIdx.x == 0) {
+    std::uint32_t last = slice_count - 1;
+    shaping_anchor::last_arrival(last);
     __threadfence();
-    scratch.is_last = atomicAdd(&row.arrived, 1u) == slice_count - 1 ? 1 : 0;
+    scratch.is_last = atomicAdd(&row.arrived, 1u) == last ? 1 : 0;
     __threadfence();
   }
   __syncthreads();
