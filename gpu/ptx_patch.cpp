@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "gpu/launches/verify.h"
 #include "reference/error.h"
 
 namespace draftproof::gpu {
@@ -189,6 +190,12 @@ std::size_t apply_hunk(const PtxPatchHunk& hunk, const LineRange& range, Text& t
   return count;
 }
 
+/// True when `glob`, which may end in a star, names the entry.
+bool is_named(std::string_view glob, std::string_view entry) {
+  if (!glob.ends_with('*')) return entry == glob;
+  return entry.starts_with(glob.substr(0, glob.size() - 1));
+}
+
 /// The bodies of the entries whose name `glob` names.
 std::vector<LineRange> entries_of(const Text& text, std::string_view glob) {
   std::vector<LineRange> ranges;
@@ -198,12 +205,9 @@ std::vector<LineRange> entries_of(const Text& text, std::string_view glob) {
     if (keyword == std::string::npos) continue;
     std::string_view name = std::string_view(text.significant[i]).substr(keyword + kEntry.size());
     name = name.substr(0, name.find_first_of("( "));
-    const bool has_star = glob.ends_with('*');
-    const bool is_wanted =
-        has_star ? name.starts_with(glob.substr(0, glob.size() - 1)) : name == glob;
     std::size_t end = i;
     while (end < text.lines.size() && !text.lines[end].starts_with('}')) ++end;
-    if (is_wanted) ranges.push_back({i, end, std::string(name)});
+    if (is_named(glob, name)) ranges.push_back({i, end, std::string(name)});
     i = end;
   }
   return ranges;
@@ -312,6 +316,18 @@ std::string patched(const PtxPatch& patch, std::string_view ptx) {
   for (std::size_t i = 0; i < text.lines.size(); ++i)
     result += text.lines[i] + "\n" + text.added[i];
   return result;
+}
+
+std::vector<std::string> rules_of(const PtxPatch& patch) {
+  std::vector<std::string> rules;
+  for (const launches::VerifyRule& rule : launches::verify_rules()) {
+    const bool is_broken =
+        patch.module == rule.module &&
+        std::any_of(std::begin(rule.entries), std::end(rule.entries),
+                    [&](const char* entry) { return is_named(patch.entry, entry); });
+    if (is_broken || patch.module == "shaping") rules.emplace_back(rule.name);
+  }
+  return rules;
 }
 
 PatchedText patched_kernels(const PtxPatch& patch, KernelTexts texts) {

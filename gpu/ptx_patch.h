@@ -61,6 +61,10 @@ PtxPatch parse_ptx_patch(std::string_view text, std::string_view file_name);
 /// other number of places than it declares.
 std::string patched(const PtxPatch& patch, std::string_view ptx);
 
+/// The rules whose launches run what the patch breaks: those of its entries, or all of them for
+/// shape_rows, which comes before every rule. None for the kernels of other families.
+std::vector<std::string> rules_of(const PtxPatch& patch);
+
 /// `texts` with the patch applied, named "mutant:NAME".
 PatchedText patched_kernels(const PtxPatch& patch, KernelTexts texts);
 

@@ -3,44 +3,28 @@
 // or by a changed input; whether the property that a patch names kills it is the catalog's test.
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
+#include <cstdlib>
 #include <iostream>
-#include <sstream>
 
-#include "gpu/emulated_device.h"
-#include "gpu/ptx_patch.h"
-#include "gpu/verifiers.h"
-#include "reference/error.h"
 #include "reference/verify/verifiers.h"
+#include "tests/differential/kernel_mutants.h"
 #include "tests/differential/parity.h"
+#include "tests/differential/random_trees.h"
 
 namespace draftproof::tests {
 namespace {
 
-std::vector<gpu::PtxPatch> patches() {
-  std::vector<gpu::PtxPatch> list;
-  for (const auto& file :
-       std::filesystem::directory_iterator(DRAFTPROOF_SOURCE_DIR "/fixtures/mutants/kernels")) {
-    if (file.path().extension() != ".ptxpatch") continue;
-    std::ostringstream text;
-    text << std::ifstream(file.path()).rdbuf();
-    list.push_back(gpu::parse_ptx_patch(text.str(), file.path().filename().string()));
-  }
-  return list;
-}
-
-/// What gives the patch away, and after how many cases; nothing when it survives.
-std::optional<std::string> finding(const gpu::PtxPatch& patch) {
-  const auto device = gpu::make_emulated_device();
-  const auto subject = gpu::make_kernel_verifier(
-      *device, "chain", gpu::patched_kernels(patch, gpu::embedded_texts()));
-  const auto reference = reference::verify::make_verifier("chain");
+/// What gives the mutant away, and after how many cases; nothing when it survives.
+std::optional<std::string> finding(const KernelMutant& mutant) {
+  const DeviceSubject subject = make_kernel_mutant(mutant);
+  const auto reference = reference::verify::make_verifier(mutant.rule);
   RandomCases cases(21, {1, 2048, 6, 4});
   RandomCases batches(22, {4000, 4096, 8, 4});
+  Grafter grafter(23);
   for (int i = 0; i < 120; ++i) {
-    const RandomCase input = i % 20 == 19 ? batches.next() : cases.next();
-    if (const auto found = disparity(*subject, *reference, input))
+    RandomCase input = i % 20 == 19 ? batches.next() : cases.next();
+    if (subject.verifier->traits().takes_trees) grafter.graft(input);
+    if (const auto found = disparity(*subject.verifier, *reference, input))
       return "case " + std::to_string(i) + ": " + found->substr(0, 200);
   }
   return std::nullopt;
@@ -48,12 +32,12 @@ std::optional<std::string> finding(const gpu::PtxPatch& patch) {
 
 TEST(KernelPatches, EveryBrokenKernelIsFound) {
   if (!gpu::kernels_are_embedded()) GTEST_SKIP() << "this build has no own kernels";
-  for (const gpu::PtxPatch& patch : patches()) {
-    const auto found = finding(patch);
-    EXPECT_TRUE(found) << patch.name << " survives: " << patch.statement;
-    if (found) RecordProperty(patch.name, *found);
+  for (const KernelMutant& mutant : kernel_mutants()) {
+    const auto found = finding(mutant);
+    EXPECT_TRUE(found) << mutant.patch.name << " survives: " << mutant.patch.statement;
+    if (found) RecordProperty(mutant.patch.name, *found);
     if (std::getenv("DRAFTPROOF_TELL") != nullptr && found)
-      std::cout << patch.name << ": " << *found << "\n";
+      std::cout << mutant.patch.name << ": " << *found << "\n";
   }
 }
 

@@ -110,6 +110,20 @@ std::string contents_of(const std::filesystem::path& path) {
   return text.str();
 }
 
+TEST(PtxPatch, KnowsTheRulesThatItBreaks) {
+  const auto rules = [](const std::string& module, const std::string& entry) {
+    PtxPatch patch;
+    patch.module = module;
+    patch.entry = entry;
+    return rules_of(patch);
+  };
+  EXPECT_THAT(rules("chain", "draftproof_verify_chain_*"), testing::ElementsAre("chain"));
+  EXPECT_THAT(rules("siblings", "draftproof_verify_without_replacement_f32"),
+              testing::ElementsAre("without-replacement"));
+  EXPECT_EQ(rules("shaping", "draftproof_shape_rows_*"), kernel_rules());
+  EXPECT_THAT(rules("kv_commit", "*"), testing::IsEmpty());
+}
+
 TEST(PtxPatch, EveryFixtureAppliesToTheEmbeddedKernels) {
   if (!kernels_are_embedded()) GTEST_SKIP() << "this build has no own kernels";
   int count = 0;

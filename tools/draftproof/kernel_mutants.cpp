@@ -1,7 +1,5 @@
 #include "tools/draftproof/kernel_mutants.h"
 
-#include <algorithm>
-
 #include "tools/draftproof/embedded_patches.h"
 
 namespace draftproof::tools {
@@ -22,13 +20,6 @@ const gpu::PtxPatch* find_kernel_mutant(std::string_view name) {
     if (patch.name == name) return &patch;
   }
   return nullptr;
-}
-
-std::vector<std::string> rules_of(const gpu::PtxPatch& patch) {
-  const auto& rules = gpu::kernel_rules();
-  const bool is_rule = std::find(rules.begin(), rules.end(), patch.module) != rules.end();
-  // A module that is no rule of its own (shaping) comes before every rule.
-  return is_rule ? std::vector{patch.module} : rules;
 }
 
 }  // namespace draftproof::tools

@@ -1,7 +1,6 @@
 // Kernel mutants: our kernels with a fault planted in their PTX, by name.
 #pragma once
 
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -14,8 +13,5 @@ const std::vector<gpu::PtxPatch>& kernel_mutants();
 
 /// Null when there is none of that name.
 const gpu::PtxPatch* find_kernel_mutant(std::string_view name);
-
-/// The rules whose kernels the patched module takes part in.
-std::vector<std::string> rules_of(const gpu::PtxPatch& patch);
 
 }  // namespace draftproof::tools

@@ -10,6 +10,7 @@
 #include "gpu/emulated_device.h"
 #include "gpu/emulator/text/parsed_module.h"
 #include "gpu/kernels/embedded.h"
+#include "gpu/launches/verify.h"
 #include "gpu/verifiers.h"
 #include "reference/error.h"
 #include "reference/verify/verifiers.h"
@@ -75,18 +76,18 @@ SubjectChoice kernel_subject(const SubjectSettings& settings, const std::string&
 
 /// The module that a text stands in for, by the entries it holds. Its file name means nothing.
 std::string module_of(const std::string& ptx, const std::string& file) {
-  static const std::vector<std::pair<std::string, std::string>> prefixes = {
-      {"draftproof_shape_rows", "shaping"},
-      {"draftproof_verify_chain", "chain"},
-      {"draftproof_verify_greedy", "greedy"}};
   for (const auto& function : gpu::emulator::parse_module(ptx, file).functions) {
-    for (const auto& [prefix, module] : prefixes) {
-      if (function.is_entry && function.name.starts_with(prefix)) return module;
+    if (!function.is_entry) continue;
+    if (function.name.starts_with("draftproof_shape_rows")) return "shaping";
+    for (const gpu::launches::VerifyRule& rule : gpu::launches::verify_rules()) {
+      for (const char* entry : rule.entries) {
+        if (function.name == entry) return rule.module;
+      }
     }
   }
   refuse(
-      "has no entry draftproof_shape_rows_*, draftproof_verify_chain_* or "
-      "draftproof_verify_greedy; describe somebody else's kernel by a card",
+      "has no entry draftproof_shape_rows_* and none of a rule of ours (draftproof_verify_*); "
+      "describe somebody else's kernel by a card",
       file);
 }
 
@@ -109,7 +110,7 @@ SubjectChoice files_subject(const SubjectSettings& settings) {
   // A rule that runs none of the files would be upheld in their name without having met them.
   std::erase_if(choice.rules, [&](const std::string& rule) {
     return std::none_of(modules.begin(), modules.end(), [&](const std::string& module) {
-      return module == rule || module == "shaping";
+      return module == gpu::kernel_module(rule) || module == "shaping";
     });
   });
   if (choice.rules.empty()) {
@@ -131,7 +132,14 @@ std::unique_ptr<reference::Verifier> twin_of(const std::string& mutant, const st
 /// Our kernels with a fault in their PTX.
 SubjectChoice kernel_mutant_subject(const SubjectSettings& settings, const gpu::PtxPatch& patch) {
   SubjectChoice choice{settings.subject, make_device(settings.device)->name(), {}, {}, {}};
-  choice.rules = chosen_rules(rules_of(patch), settings, choice.name);
+  const std::vector<std::string> rules = gpu::rules_of(patch);
+  if (rules.empty()) {
+    refuse(fmt::format("breaks the module \"{}\", which no rule of acceptance runs; the tests of "
+                       "its family hold it against its own properties",
+                       patch.module),
+           settings.subject);
+  }
+  choice.rules = chosen_rules(rules, settings, choice.name);
   choice.make = [device = settings.device, name = patch.name,
                  texts =
                      gpu::patched_kernels(patch, gpu::embedded_texts())](const std::string& rule) {
