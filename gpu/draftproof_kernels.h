@@ -33,6 +33,7 @@
 #include <stdint.h>
 
 #include "kernels/arguments/kv.h"
+#include "kernels/arguments/model.h"
 #include "kernels/arguments/result.h"
 #include "kernels/arguments/rows.h"
 #include "kernels/arguments/shaping.h"
@@ -262,6 +263,63 @@ draftproof_kv_poison_plan(const draftproof_library* library,
 DRAFTPROOF_API draftproof_result
 draftproof_kv_poison_launch(const draftproof_library* library,
                             const draftproof_kv_poison_arguments* arguments, void* stream);
+
+/* ---- The target forward (kernels/arguments/model.h says in which order) ------------------------
+ */
+
+/** Rows of the embedding. */
+DRAFTPROOF_API draftproof_result draftproof_embed_plan(const draftproof_library* library,
+                                                       const draftproof_embed_arguments* arguments,
+                                                       draftproof_plan* plan);
+DRAFTPROOF_API draftproof_result draftproof_embed_launch(
+    const draftproof_library* library, const draftproof_embed_arguments* arguments, void* stream);
+
+/** Rows, normalised and weighted. */
+DRAFTPROOF_API draftproof_result
+draftproof_rms_norm_plan(const draftproof_library* library,
+                         const draftproof_rms_norm_arguments* arguments, draftproof_plan* plan);
+DRAFTPROOF_API draftproof_result
+draftproof_rms_norm_launch(const draftproof_library* library,
+                           const draftproof_rms_norm_arguments* arguments, void* stream);
+
+/** Rows times a matrix; sums in an order that the length alone fixes. */
+DRAFTPROOF_API draftproof_result draftproof_gemm_plan(const draftproof_library* library,
+                                                      const draftproof_gemm_arguments* arguments,
+                                                      draftproof_plan* plan);
+DRAFTPROOF_API draftproof_result draftproof_gemm_launch(const draftproof_library* library,
+                                                        const draftproof_gemm_arguments* arguments,
+                                                        void* stream);
+
+/** Queries and keys are rotated, keys and values go to their slots. */
+DRAFTPROOF_API draftproof_result draftproof_rope_scatter_plan(
+    const draftproof_library* library, const draftproof_rope_scatter_arguments* arguments,
+    draftproof_plan* plan);
+DRAFTPROOF_API draftproof_result
+draftproof_rope_scatter_launch(const draftproof_library* library,
+                               const draftproof_rope_scatter_arguments* arguments, void* stream);
+
+/** Rows over the cells of the window that they see. */
+DRAFTPROOF_API draftproof_result
+draftproof_attention_plan(const draftproof_library* library,
+                          const draftproof_attention_arguments* arguments, draftproof_plan* plan);
+DRAFTPROOF_API draftproof_result
+draftproof_attention_launch(const draftproof_library* library,
+                            const draftproof_attention_arguments* arguments, void* stream);
+
+/** The gate, applied. */
+DRAFTPROOF_API draftproof_result
+draftproof_swiglu_plan(const draftproof_library* library,
+                       const draftproof_swiglu_arguments* arguments, draftproof_plan* plan);
+DRAFTPROOF_API draftproof_result draftproof_swiglu_launch(
+    const draftproof_library* library, const draftproof_swiglu_arguments* arguments, void* stream);
+
+/** The residual, added. */
+DRAFTPROOF_API draftproof_result draftproof_residual_add_plan(
+    const draftproof_library* library, const draftproof_residual_add_arguments* arguments,
+    draftproof_plan* plan);
+DRAFTPROOF_API draftproof_result
+draftproof_residual_add_launch(const draftproof_library* library,
+                               const draftproof_residual_add_arguments* arguments, void* stream);
 
 /* ---- The emulated device's memory --------------------------------------------------------------
  */

@@ -63,3 +63,5 @@ add_test(NAME gpu.Package.IsInstalledAndItsExampleBuildsAndRunsInACleanFolder
     -DNM=${CMAKE_NM} -DHAS_KERNELS=${draftproof_has_kernels} -P ${CMAKE_SOURCE_DIR}/tests/gpu/package/clean_folder.cmake)
 set_tests_properties(gpu.Package.IsInstalledAndItsExampleBuildsAndRunsInACleanFolder PROPERTIES
   LABELS engine)
+
+include(gpu/torch/torch.cmake)
