@@ -45,11 +45,11 @@ typedef struct draftproof_shape_rows_arguments {
   uint64_t draft_row_stride;       /**< elements, at least vocab_size; 0 without draft rows */
   draftproof_pointer draft_tokens; /**< int32, one a draft slot, aligned to 4. -1: nothing behind it
                                         is read. Null without adjustments: all rows are shaped */
-  draftproof_pointer parents;      /**< int32, one a draft slot, aligned to 4: the drafts are trees,
-                                        node i continues node parents[i] < i, or the base for -1, and
-                                        all rows are shaped. Null: chains. Read with adjustments and
-                                        with draft_tokens only */
-  draftproof_pointer requests;     /**< draftproof_request, request_count of them, aligned to 8 */
+  /** int32, one a draft slot, aligned to 4: the drafts are trees, node i continues node parents[i]
+   * < i, or the base for -1, and all rows are shaped. Null: chains. Looked up for adjustments only.
+   */
+  draftproof_pointer parents;
+  draftproof_pointer requests; /**< draftproof_request, request_count of them, aligned to 8 */
   draftproof_pointer
       target_records; /**< out: draftproof_row_record, one a target slot, aligned to 8 */
   draftproof_pointer draft_records;   /**< out: one a draft slot; null exactly when draft_rows is */
