@@ -99,6 +99,33 @@ TEST_P(EmulatorSpinBarrier, BlocksThatWaitForEachOtherGoOn) {
   for (std::uint32_t i = 0; i < 40; ++i) EXPECT_EQ(got[i], (i + 1) % 40);
 }
 
+TEST_P(EmulatorSpinBarrier, AWarpThatPollsSeveralWordsWaitsToo) {
+  EmulatorRun run;
+  run.launch_options.grid = {32, 1, 1};
+  run.launch_options.block = {32, 1, 1};
+  run.launch_options.schedule = GetParam();
+  const DevicePointer flags = run.words(std::vector<std::uint32_t>(32, 0), "flags");
+  const DevicePointer out = run.words(std::vector<std::uint32_t>(32, 0), "out");
+  // Each block raises its flag, then lane i polls that of block i.
+  run.run(kernel(R"(
+    mul.wide.u32 %q1, %c, 4;
+    add.s64 %q2, %a, %q1;
+    setp.ne.u32 %p1, %t, 0;
+    @!%p1 st.global.release.gpu.b32 [%q2], 7;
+    mul.wide.u32 %q1, %t, 4;
+    add.s64 %q2, %a, %q1;
+  POLL:
+    ld.global.acquire.gpu.b32 %r1, [%q2];
+    setp.ne.u32 %p2, %r1, 7;
+    @%p2 bra POLL;
+    add.s64 %q3, %b, %q1;
+    red.global.add.u32 [%q3], 1;)"),
+          flags, out);
+  EXPECT_EQ(run.seen(), "");
+  EXPECT_EQ(run.read(out, 32), std::vector<std::uint32_t>(32, 32));
+  EXPECT_LT(run.report.counts.warp_instructions, 200000u);
+}
+
 INSTANTIATE_TEST_SUITE_P(Schedules, EmulatorSpinBarrier,
                          testing::Values(reference::ScheduleKind::kRandom,
                                          reference::ScheduleKind::kFirstWarpFirst,

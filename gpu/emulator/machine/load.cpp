@@ -162,7 +162,10 @@ void WarpExecution::load(const Instruction& in, LaneMask active) {
     const Location at = locate(access.space, addresses[first], total, first);
     if (at.data != nullptr && at.window != Window::kLocal) {
       load_together(in, able, at, width);
-      if (is_strong) synchronise_load(in, at, first_value(at.data, width));
+      if (is_strong) {
+        poll(in, at.key, first_value(at.data, width));
+        synchronise_load(in, at);
+      }
       return;
     }
   } else if (shape == Shape::kUniform) {
@@ -173,7 +176,10 @@ void WarpExecution::load(const Instruction& in, LaneMask active) {
       if (!is_local || (run & (run + 1)) == 0) {
         load_together(in, able, at,
                       is_local ? static_cast<std::uint32_t>(launch_.program.local_bytes) : 0);
-        if (is_strong) synchronise_load(in, at, first_value(at.data, width));
+        if (is_strong) {
+          poll(in, at.key, first_value(at.data, width));
+          synchronise_load(in, at);
+        }
         return;
       }
     }
@@ -219,13 +225,17 @@ void WarpExecution::load_together(const Instruction& in, LaneMask active, const 
 
 void WarpExecution::load_scattered(const Instruction& in, LaneMask active,
                                    const Addresses& addresses) {
+  // A warp may poll several words at once: what all lanes saw is one poll.
+  std::uint64_t seen = 0;
   for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
     const auto lane = static_cast<std::uint32_t>(std::countr_zero(rest));
-    load_lane(in, lane, addresses[lane]);
+    seen = seen * 0x9e3779b97f4a7c15u + load_lane(in, lane, addresses[lane]);
   }
+  if (in.access.order != Order::kWeak) poll(in, seen, 0);
 }
 
-void WarpExecution::load_lane(const Instruction& in, std::uint32_t lane, std::uint64_t address) {
+std::uint64_t WarpExecution::load_lane(const Instruction& in, std::uint32_t lane,
+                                       std::uint64_t address) {
   const Access& access = in.access;
   const std::uint32_t width = access.element_bytes * std::uint32_t{access.elements};
   const LaneMask bit = LaneMask{1} << lane;
@@ -237,7 +247,7 @@ void WarpExecution::load_lane(const Instruction& in, std::uint32_t lane, std::ui
     for (std::uint32_t e = 0; e < access.elements; ++e) {
       if (in.destinations[e].present) set_valid(in.destinations[e], bit, 0);
     }
-    return;
+    return 0;
   }
   if (at.race != nullptr) watch_read(in, bit, at, meant, std::bit_floor(meant | 1u));
   if (at.window == Window::kGlobal) launch_.report.global_bytes_read += meant;
@@ -255,9 +265,9 @@ void WarpExecution::load_lane(const Instruction& in, std::uint32_t lane, std::ui
         at.defined == nullptr || at.defined->is_defined(at.offset + inside, access.element_bytes);
     set_valid(to, bit, is_defined ? bit : 0);
   }
-  if (access.order != Order::kWeak) {
-    synchronise_load(in, at, first_value(at.data, access.element_bytes));
-  }
+  if (access.order == Order::kWeak) return 0;
+  synchronise_load(in, at);
+  return at.key * 0xc2b2ae3d27d4eb4fu + first_value(at.data, access.element_bytes);
 }
 
 }  // namespace draftproof::gpu::emulator

@@ -105,9 +105,7 @@ void WarpExecution::poll(const Instruction& in, std::uint64_t key, std::uint64_t
   if (++warp_.polls % kPollsBeforeGivingWay == 0) give_way(true);
 }
 
-void WarpExecution::synchronise_load(const Instruction& in, const Location& location,
-                                     std::uint64_t value) {
-  poll(in, location.key, value);
+void WarpExecution::synchronise_load(const Instruction& in, const Location& location) {
   if (launch_.global_sync.empty()) return;
   const KnowledgePointer released = launch_.global_sync.find(location.key);
   if (in.access.order == Order::kAcquire) {

@@ -73,7 +73,7 @@ class WarpExecution {
   static bool is_aligned(const Addresses& addresses, LaneMask active, Shape shape,
                          std::uint32_t width);
   static Shape shape_of(const Addresses& addresses, LaneMask active, std::uint32_t width);
-  void synchronise_load(const Instruction& in, const Location& location, std::uint64_t value);
+  void synchronise_load(const Instruction& in, const Location& location);
   void synchronise_store(const Instruction& in, const Location& location);
   void synchronise_atomic(const Instruction& in, const Location& location);
   void poll(const Instruction& in, std::uint64_t key, std::uint64_t value);
@@ -83,7 +83,8 @@ class WarpExecution {
   void load_together(const Instruction& in, LaneMask active, const Location& location,
                      std::uint32_t stride);
   void load_scattered(const Instruction& in, LaneMask active, const Addresses& addresses);
-  void load_lane(const Instruction& in, std::uint32_t lane, std::uint64_t address);
+  /// What a strong load saw, as one word; 0 for others.
+  std::uint64_t load_lane(const Instruction& in, std::uint32_t lane, std::uint64_t address);
 
   // store.cpp
   void store(const Instruction& in, LaneMask active);
