@@ -50,4 +50,9 @@ __device__ __forceinline__ void row_offset(std::uint64_t& offset) {
   asm("// draftproof: row offset %0" : "+l"(offset));
 }
 
+/// Cache slots that a KV plan keeps.
+__device__ __forceinline__ void kept_count(std::uint32_t& count) {
+  asm("// draftproof: kept count %0" : "+r"(count));
+}
+
 }  // namespace draftproof::gpu::kernels::anchor

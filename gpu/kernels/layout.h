@@ -32,6 +32,7 @@ enum RequestFlag : std::uint32_t {
   kMinPOn = 4,          ///< min_p_* below mean something
   kTopKLowestIds = 8,   ///< top-k keeps exactly k, lowest ids first; else all boundary ties
   kTopPLowestIds = 16,  ///< top-p keeps lowest ids first inside the boundary value; else all ties
+  kOneHotDraft = 32,    ///< fused acceptance: the drafts have one-hot laws, and no rows are read
 };
 
 using RequestParameters = ::draftproof_request;
