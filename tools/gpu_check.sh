@@ -42,7 +42,7 @@ if [[ $dry == yes ]]; then
   goldens=$scratch/goldens results=$scratch/results reports=$scratch/report
   name=emulator device=emulator
   shapes=(--vocab 1000 --requests 1,2 --draft-length 2)
-  properties=(kernel_equals_reference)
+  properties=(kernel_equals_reference --rule chain)
   export DRAFTPROOF_GPU_STAND_IN=emulator
 else
   [[ $build == build ]] || {

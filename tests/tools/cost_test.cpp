@@ -4,7 +4,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "gpu/cuda_timing.h"
@@ -141,7 +144,12 @@ TEST_F(MeasuredCost, OurKernelsReadWhatTheyMustOnEveryFormat) {
     EXPECT_EQ(row.skipped, "") << row.pipeline;
     ASSERT_TRUE(row.is_counted()) << row.pipeline;
     EXPECT_EQ(row.unsafe_observations, 0u) << row.pipeline;
-    EXPECT_GE(row.requested_over_floor(), 1.0) << row.pipeline;
+    // A kernel may stop behind the rejected row, but no earlier.
+    const std::size_t least =
+        2 * (row.shape.row_bytes() * (row.shape.accepted() + 1) + 4 * row.shape.vocab_size);
+    EXPECT_GE(row.distinct_over_floor() * static_cast<double>(row.shape.floor_bytes()),
+              static_cast<double>(least))
+        << row.pipeline;
     EXPECT_GE(row.requested_over_floor(), row.distinct_over_floor()) << row.pipeline;
     EXPECT_GT(row.total().barriers_warp_max, 0u) << row.pipeline;
   }
@@ -164,6 +172,24 @@ TEST_F(MeasuredCost, WhatIsNotFetchedIsARowThatSaysSo) {
   ASSERT_EQ(costs.rows.size(), 1u);
   EXPECT_THAT(costs.rows[0].skipped, HasSubstr("tools/kernels/fetch.sh sglang"));
   EXPECT_THAT(cost_page(costs, true), HasSubstr("tools/kernels/fetch.sh sglang"));
+}
+
+TEST_F(MeasuredCost, APipelineThatFailsDoesNotKeepTheOthersFromRunning) {
+  const auto folder =
+      std::filesystem::path(testing::TempDir()) / ("cost_test_" + std::to_string(::getpid()));
+  std::filesystem::create_directories(folder / "vllm");
+  std::ofstream(folder / "vllm" / "complete") << "of nothing";
+  Plan plan;
+  plan.pipelines = {"vllm", "draftproof.chain"};
+  plan.shapes = {{1000, 2, 1}};
+  plan.third_party = folder;
+  const Costs costs = measured(plan);
+  std::filesystem::remove_all(folder);
+  ASSERT_EQ(costs.rows.size(), 2u);
+  EXPECT_FALSE(costs.rows[0].is_failed);
+  EXPECT_TRUE(costs.rows[0].is_counted());
+  EXPECT_TRUE(costs.rows[1].is_failed);
+  EXPECT_THAT(costs.rows[1].skipped, HasSubstr("v2_stats.json"));
 }
 
 TEST_F(MeasuredCost, APlanWithoutAPipelineIsRefused) {

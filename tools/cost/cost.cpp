@@ -103,13 +103,8 @@ Timing timed(gpu::Device& device, std::span<const RecordedLaunch> launches, cons
   return {gpu::time_launches(device, list, options)};
 }
 
-Cost cost_of(gpu::Device& device, const Pipeline& pipeline, const Input& input, const Plan& plan) {
-  Cost cost;
-  cost.pipeline = pipeline.name;
-  cost.remark = pipeline.remark;
-  cost.shape = input.shape;
-  cost.skipped = refusal(pipeline, input.shape, plan);
-  if (!cost.skipped.empty()) return cost;
+void run_into(Cost& cost, gpu::Device& device, const Pipeline& pipeline, const Input& input,
+              const Plan& plan) {
   RecordingDevice recording(device);
   const PipelineRun run = pipeline.run(recording, input);
   const auto launches = std::span(recording.launches()).subspan(run.first_launch);
@@ -120,6 +115,22 @@ Cost cost_of(gpu::Device& device, const Pipeline& pipeline, const Input& input, 
   }
   require_right(pipeline, input.shape, run);
   if (!device.observes()) cost.timing = timed(device, launches, plan);
+}
+
+Cost cost_of(gpu::Device& device, const Pipeline& pipeline, const Input& input, const Plan& plan) {
+  Cost cost;
+  cost.pipeline = pipeline.name;
+  cost.remark = pipeline.remark;
+  cost.shape = input.shape;
+  cost.skipped = refusal(pipeline, input.shape, plan);
+  if (!cost.skipped.empty()) return cost;
+  try {
+    run_into(cost, device, pipeline, input, plan);
+  } catch (const std::exception& error) {
+    cost.launches.clear();
+    cost.skipped = std::string("failed: ") + error.what();
+    cost.is_failed = true;
+  }
   return cost;
 }
 

@@ -36,7 +36,8 @@ struct Timing {
 struct Cost {
   std::string pipeline, remark;
   Shape shape;
-  std::string skipped;  ///< why nothing follows; empty when something does
+  std::string skipped;     ///< why nothing follows; empty when something does
+  bool is_failed = false;  ///< skipped because something went wrong
   std::vector<LaunchCost> launches;
   std::optional<Timing> timing;
   std::uint64_t unsafe_observations = 0;  ///< that are more than notes
@@ -68,9 +69,10 @@ struct Costs {
   std::vector<Cost> rows;
 };
 
-/// Runs every pipeline on every shape. One that was not fetched, or that does not take a shape, is
-/// a row that says so. Throws Error(kInput) when the plan selects no pipeline, and BrokenInvariant
-/// when a pipeline accepts another number of tokens than the batch has built in.
+/// Runs every pipeline on every shape. One that was not fetched, that does not take a shape, or
+/// that fails is a row that says so, and does not keep the others from running; to accept another
+/// number of tokens than the batch has built in is to fail. Throws Error(kInput) when the plan
+/// selects no pipeline.
 Costs measure(gpu::Device& device, const Plan& plan);
 
 /// The device to count on: no check but those that guide a launch, and room for long launches.

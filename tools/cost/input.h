@@ -22,7 +22,8 @@ struct Shape {
 
   std::size_t accepted() const { return draft_length / 2; }
   std::size_t row_bytes() const;
-  /// What acceptance from logits must read: the target's rows and one draft row of fp32.
+  /// What acceptance from logits reads: the target's rows and one draft row of fp32, once. One that
+  /// stops at a rejection stays below it.
   std::size_t floor_bytes() const;
   /// Elements of these rows.
   std::size_t elements() const { return requests * (draft_length + 2) * vocab_size; }

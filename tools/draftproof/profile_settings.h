@@ -33,8 +33,8 @@ struct ProfileSettings {
 /// Adds the subcommand `profile`. `settings` must outlive the parser.
 void add_profile(CLI::App& app, ProfileSettings& settings);
 
-/// What acceptance costs, ours and others': counted on the emulated device, timed on a GPU. Throws
-/// Error for what the user named wrongly.
+/// What acceptance costs, ours and others': counted on the emulated device, timed on a GPU. Exit 1
+/// when a pipeline fails. Throws Error for what the user named wrongly.
 ExitCode profile_command(const ProfileSettings& settings, const Streams& streams);
 
 }  // namespace draftproof::tools

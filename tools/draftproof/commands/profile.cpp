@@ -1,5 +1,6 @@
 // profile: what acceptance from logits costs, by our kernels and by others', on the same inputs.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <ostream>
 
 #include "gpu/cuda_device.h"
@@ -80,7 +81,9 @@ ExitCode profile_command(const ProfileSettings& settings, const Streams& streams
   if (!settings.file.empty()) store::write_atomically(settings.file, json);
   streams.out << (settings.output == "json" ? json
                                             : cost::cost_page(costs, settings.output == "md"));
-  return ExitCode::kUpheld;
+  const bool any_failed = std::any_of(costs.rows.begin(), costs.rows.end(),
+                                      [](const cost::Cost& row) { return row.is_failed; });
+  return any_failed ? ExitCode::kViolated : ExitCode::kUpheld;
 }
 
 }  // namespace draftproof::tools
