@@ -32,6 +32,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/arguments/acceptance.h"
 #include "kernels/arguments/kv.h"
 #include "kernels/arguments/model.h"
 #include "kernels/arguments/result.h"
@@ -133,6 +134,26 @@ DRAFTPROOF_API draftproof_result draftproof_request_init(const draftproof_sampli
 
 /** Names of presets by number, "default" first; null from the number of presets on. */
 DRAFTPROOF_API const char* draftproof_preset_name(uint32_t index);
+
+/* ---- Fused acceptance (one launch) ------------------------------------------------------------
+ */
+
+/** Fills in the division of the work, from block_threads to rows_ahead, for what the device holds
+ * at once. Capacities, vocab_size, format, draft_kind and draft_records are read and must be final;
+ * block_threads is kept unless it is 0. On failure nothing is written. */
+DRAFTPROOF_API draftproof_result draftproof_acceptance_divide(
+    const draftproof_library* library, draftproof_acceptance_arguments* arguments);
+/** Bytes of `workspace`, under the division. Zero them once, before the first launch. Pointers are
+ * not looked at. */
+DRAFTPROOF_API draftproof_result
+draftproof_acceptance_workspace(const draftproof_acceptance_arguments* arguments, uint64_t* bytes);
+/** The chain rule: logits in, tokens, accepted lengths, statuses and KV plans out. */
+DRAFTPROOF_API draftproof_result
+draftproof_acceptance_plan(const draftproof_library* library,
+                           const draftproof_acceptance_arguments* arguments, draftproof_plan* plan);
+DRAFTPROOF_API draftproof_result
+draftproof_acceptance_launch(const draftproof_library* library,
+                             const draftproof_acceptance_arguments* arguments, void* stream);
 
 /* ---- Shaping, and rules behind it (two launches) ----------------------------------------------
  */

@@ -1,14 +1,16 @@
-/* verify_batch: one verification of a batch, as an engine does it: requests, shaping, acceptance,
- * and the commit of the KV cache, on one stream without a wait in between.
+/* verify_batch: one verification of a batch, as an engine does it: requests, acceptance, and the
+ * commit of the KV cache, on one stream without a wait in between.
  *
- *   verify_batch          on the emulated device, which needs no GPU and watches every byte
- *   verify_batch --cuda   on the first GPU
+ *   verify_batch               on the emulated device, which needs no GPU and watches every byte
+ *   verify_batch --cuda        on the first GPU
+ *   ... --rule chain           in two launches, shaping and a rule, instead of the fused one
  *
  * Two requests over a vocabulary of 8 tokens. The first drafted tokens 3 and 5, the second, greedy,
  * drafted token 1. Coins come from a seed, so that every run, on any device, prints the same. */
 #include <draftproof_kernels.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "device.h"
@@ -75,8 +77,40 @@ static void batch_free(device* device, const batch* batch) {
   device_free(device, batch->outcomes);
 }
 
+/* One launch: logits in, tokens out. The workspace is zeroed once and then serves every launch with
+ * these capacities, whatever the batch; an engine keeps it. */
+static draftproof_pointer accept(device* device, const batch* batch, void* stream) {
+  static const unsigned char zeros[1 << 16];
+  draftproof_acceptance_arguments fused;
+  memset(&fused, 0, sizeof(fused));
+  fused.target_rows = batch->target_rows;
+  fused.target_row_stride = kVocabulary;
+  fused.draft_rows = batch->draft_rows;
+  fused.draft_row_stride = kVocabulary;
+  fused.draft_tokens = batch->draft_tokens;
+  fused.requests = batch->requests;
+  fused.seed = 7; /* coins are Philox's, addressed by request and position */
+  fused.emitted_tokens = batch->emitted_tokens;
+  fused.emitted_reasons = batch->emitted_reasons;
+  fused.outcomes = batch->outcomes;
+  fused.request_capacity = kRequests;
+  fused.padded_draft_count = kDrafts;
+  fused.vocab_size = kVocabulary;
+  fused.format = DRAFTPROOF_FLOAT32;
+  fused.draft_kind = DRAFTPROOF_DRAFT_LOGITS;
+  need(device, "division", draftproof_acceptance_divide(device->library, &fused));
+  need(device, "workspace", draftproof_acceptance_workspace(&fused, &fused.workspace_bytes));
+  if (fused.workspace_bytes > sizeof(zeros)) {
+    fprintf(stderr, "this example has no room for such a workspace\n");
+    exit(1);
+  }
+  fused.workspace = device_put(device, "workspace", zeros, fused.workspace_bytes);
+  need(device, "acceptance", draftproof_acceptance_launch(device->library, &fused, stream));
+  return fused.workspace;
+}
+
 /* Two launches: rows become records, records and coins become tokens. */
-static void judge(device* device, const batch* batch, void* stream) {
+static void judge(device* device, const batch* batch, const char* rule, void* stream) {
   draftproof_shape_rows_arguments shape;
   draftproof_verify_arguments verify;
   memset(&shape, 0, sizeof(shape));
@@ -103,7 +137,7 @@ static void judge(device* device, const batch* batch, void* stream) {
   verify.requests = batch->requests;
   verify.target_records = batch->target_records;
   verify.draft_records = batch->draft_records;
-  verify.seed = 7; /* coins are Philox's, addressed by request and position */
+  verify.seed = 7;
   verify.emitted_tokens = batch->emitted_tokens;
   verify.emitted_reasons = batch->emitted_reasons;
   verify.outcomes = batch->outcomes;
@@ -111,7 +145,7 @@ static void judge(device* device, const batch* batch, void* stream) {
   verify.request_count = kRequests;
   verify.padded_draft_count = kDrafts;
   verify.vocab_size = kVocabulary;
-  need(device, "verify", draftproof_verify_launch(device->library, "chain", &verify, stream));
+  need(device, "verify", draftproof_verify_launch(device->library, rule, &verify, stream));
 }
 
 /* A cache of one layer: keys of 16 bytes a slot, pages of four slots. Both requests hold 3 tokens
@@ -184,13 +218,32 @@ static void print(device* device, const batch* batch) {
 }
 
 int main(int count, char** words) {
-  device device = device_open(count > 1 && strcmp(words[1], "--cuda") == 0);
-  batch batch = batch_put(&device);
-  void* stream = NULL; /* an engine's own */
-  judge(&device, &batch, stream);
-  commit(&device, &batch, stream);
-  print(&device, &batch);
-  batch_free(&device, &batch);
-  device_close(&device);
+  const char* rule = NULL;
+  int wants_cuda = 0, i;
+  for (i = 1; i < count; ++i) {
+    if (strcmp(words[i], "--cuda") == 0) {
+      wants_cuda = 1;
+    } else if (strcmp(words[i], "--rule") == 0 && i + 1 < count) {
+      rule = words[++i];
+    } else {
+      fprintf(stderr, "verify_batch [--cuda] [--rule NAME]\n");
+      return 1;
+    }
+  }
+  {
+    device device = device_open(wants_cuda);
+    batch batch = batch_put(&device);
+    draftproof_pointer workspace = 0;
+    void* stream = NULL; /* an engine's own */
+    if (rule == NULL)
+      workspace = accept(&device, &batch, stream);
+    else
+      judge(&device, &batch, rule, stream);
+    commit(&device, &batch, stream);
+    print(&device, &batch);
+    if (workspace != 0) device_free(&device, workspace);
+    batch_free(&device, &batch);
+    device_close(&device);
+  }
   return 0;
 }

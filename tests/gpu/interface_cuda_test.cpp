@@ -4,13 +4,32 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <map>
+#include <new>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "gpu/interface/cuda_executor.h"
 #include "gpu/interface/library.h"
+
+namespace {
+
+/// Of this thread, counted by the operators below.
+thread_local std::size_t allocation_count = 0;
+
+}  // namespace
+
+// Not inlined: g++ 12 would take malloc and free inside them for a mismatched pair.
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
+  ++allocation_count;
+  if (void* const memory = std::malloc(bytes)) return memory;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace draftproof::gpu::interface {
 namespace {
@@ -33,6 +52,8 @@ struct World {
   std::vector<std::string> launches;
   std::vector<std::string> contexts;
   int argument = 0;
+  std::size_t allocations_before_launch = 0;
+  std::size_t allocations_behind_launch = 0;
 };
 World* world = nullptr;
 
@@ -96,8 +117,10 @@ CudaDriver told_driver() {
   driver.launch = [](CudaFunctionHandle*, unsigned x, unsigned, unsigned, unsigned block, unsigned,
                      unsigned, unsigned shared, CudaStreamHandle* stream, void** parameters,
                      void**) {
+    world->allocations_before_launch = allocation_count;
     std::memcpy(&world->argument, parameters[0], sizeof(int));
     world->launches.push_back(launch_text("plain", x, block, shared, stream));
+    world->allocations_behind_launch = allocation_count;
     return world->launch_result;
   };
   driver.launch_cooperative = [](CudaFunctionHandle*, unsigned x, unsigned, unsigned,
@@ -204,6 +227,37 @@ TEST_F(InterfaceCuda, LaunchesOnItsStreamInItsContextWithOneCall) {
   world_.current = handle<CudaContextHandle>(77);
   EXPECT_EQ(run(launch_of("one", "told")).code, DRAFTPROOF_OK);
   EXPECT_EQ(world_.contexts.size(), 2u) << "its context was current already";
+}
+
+TEST_F(InterfaceCuda, ChecksAndLaunchesWithoutAnAllocation) {
+  std::ostringstream text;
+  text << ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry draftproof_kv_poison("
+       << ".param .align 8 .b8 a[" << sizeof(draftproof_kv_poison_arguments) << "])\n{\nret;\n}\n";
+  ASSERT_EQ(make_cuda_executor(driver_, 0, {{"paged_cache_pages", text.str()}}, executor_).code,
+            DRAFTPROOF_OK);
+  const draftproof_library library{std::move(executor_)};
+  draftproof_kv_poison_arguments a{};
+  a.pool.planes[0].base = 4096;
+  a.pool.planes[0].page_stride = 64;
+  a.pool.planes[0].slot_stride = a.pool.planes[0].head_bytes = 16;
+  a.pool.planes[0].head_count = 1;
+  a.pool.plane_count = a.pool.layer_count = a.pool.page_size = a.pool.page_count = 1;
+  a.sequences.tables = 8192;
+  a.sequences.table_stride = a.sequences.page_max = 1;
+  a.sequences.row_count = a.sequences.sequence_count = 1;
+  a.sequences.lengths = 12288;
+  a.sequences.fed_counts = 16384;
+  a.new_lengths = 20480;
+  a.statuses = 24576;
+  world_.current = handle<CudaContextHandle>(77);
+  const std::size_t before = allocation_count;
+  const draftproof_result launched = draftproof_kv_poison_launch(&library, &a, nullptr);
+  const std::size_t behind = allocation_count;
+  EXPECT_EQ(launched.code, DRAFTPROOF_OK) << launched.text;
+  EXPECT_EQ(world_.launches.size(), 1u);
+  EXPECT_EQ(world_.allocations_before_launch, before);
+  EXPECT_GT(world_.allocations_behind_launch, before) << "this driver allocates: the count counts";
+  EXPECT_EQ(behind, world_.allocations_behind_launch);
 }
 
 TEST_F(InterfaceCuda, LaunchesCooperativelyWhatMustBeResidentAtOnce) {
