@@ -56,6 +56,8 @@ void tell(const Case& value, const Request& request, std::string& text) {
     text += "\n   row " + std::to_string(i) + ": target " + text_of(request.target_rows[i]);
     if (i < request.proposal.rows.size()) text += ", draft " + text_of(request.proposal.rows[i]);
     if (is_drafted) text += ", drafted token " + std::to_string(request.proposal.tokens[i]);
+    if (is_drafted && !request.proposal.parents.empty())
+      text += " behind row " + std::to_string(request.proposal.parents[i] + 1);
     tell_coins(value, request, i, text);
   }
 }

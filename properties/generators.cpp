@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "oracle/threshold.h"
+#include "properties/draft_trees.h"
 #include "properties/laws.h"
 #include "reference/shaping.h"
 
@@ -69,8 +70,9 @@ rc::Gen<Outline> outlines(const CaseShape& shape) {
 
 /// The drafted token of one position: usually one that its law can draw.
 Token drafted(const Batch& batch, const Request& request, std::size_t position, Random& random) {
-  const Row* row = batch.draft_kind == RowKind::kOneHot ? &request.target_rows[position]
-                                                        : &request.proposal.rows[position];
+  const Row* row = batch.draft_kind == RowKind::kOneHot
+                       ? &request.target_rows[row_before(request.proposal, position)]
+                       : &request.proposal.rows[position];
   const bool is_random_token = random.once_in(batch.draft_kind == RowKind::kOneHot ? 3 : 40);
   if (is_random_token) return static_cast<Token>(random.below(batch.vocab_size));
   if (batch.vocab_size > kShapedUpTo) {
@@ -154,6 +156,40 @@ void filter_at_edge(const Batch& batch, Request& request, Random& random) {
 
 bool is_greedy(const std::string& rule) { return rule == "greedy" || rule == "tree-greedy"; }
 
+/// The row of the next drafted token: near the target's where it stands, for a sibling often the
+/// row of the one before it.
+void add_draft_row(const Batch& batch, Request& request, Random& random) {
+  std::vector<Row>& rows = request.proposal.rows;
+  if (batch.draft_kind == RowKind::kOneHot) return;
+  const std::vector<int>& parents = request.proposal.parents;
+  const std::size_t node = rows.size();
+  for (std::size_t other = node; !parents.empty() && other-- > 0;)
+    if (parents[other] == parents[node] && !random.once_in(3)) {
+      rows.push_back(Row(rows[other]));
+      return;
+    }
+  if (batch.draft_kind == RowKind::kLogits)
+    rows.push_back(related_logits(random, request.target_rows[row_before(request.proposal, node)],
+                                  batch.format));
+  else
+    rows.push_back(nasty_probabilities(random, batch.vocab_size));
+}
+
+/// Draws siblings again that carry the token of an earlier one: most trees have few such.
+void settle_siblings(const Batch& batch, Request& request, Random& random) {
+  reference::Proposal& proposal = request.proposal;
+  const auto is_taken = [&](std::size_t node) {
+    for (std::size_t other = 0; other < node; ++other)
+      if (proposal.parents[other] == proposal.parents[node] &&
+          proposal.tokens[other] == proposal.tokens[node])
+        return true;
+    return false;
+  };
+  for (std::size_t node = 1; node < proposal.tokens.size(); ++node)
+    for (int tries = random.between(0, 6); tries > 0 && is_taken(node); --tries)
+      proposal.tokens[node] = drafted(batch, request, node, random);
+}
+
 Request nasty_request(const CaseShape& shape, const Batch& batch, std::uint32_t id,
                       Random& random) {
   Request request;
@@ -168,12 +204,8 @@ Request nasty_request(const CaseShape& shape, const Batch& batch, std::uint32_t 
     request.target_rows.push_back(
         (is_tied ? tied_logits : nasty_logits)(random, batch.vocab_size, batch.format));
   }
-  for (int i = 0; i < count; ++i) {
-    if (batch.draft_kind == RowKind::kLogits)
-      request.proposal.rows.push_back(related_logits(random, request.target_rows[i], batch.format));
-    if (batch.draft_kind == RowKind::kProbabilities)
-      request.proposal.rows.push_back(nasty_probabilities(random, batch.vocab_size));
-  }
+  if (shape.with_trees) request.proposal.parents = nasty_parents(random, count);
+  for (int i = 0; i < count; ++i) add_draft_row(batch, request, random);
   if (shape.with_filters && shape.with_edge_coins && !is_greedy(shape.rule) &&
       (shape.is_at_edges || random.once_in(3))) {
     if (random.once_in(3))
@@ -183,7 +215,11 @@ Request nasty_request(const CaseShape& shape, const Batch& batch, std::uint32_t 
   }
   for (int i = 0; i < count; ++i)
     request.proposal.tokens.push_back(drafted(batch, request, i, random));
-  if (shape.with_placeholders && count > 0 && random.once_in(8)) {
+  if (shape.with_trees && count > 0) settle_siblings(batch, request, random);
+  if (shape.with_placeholders && shape.with_trees && count > 0 && random.once_in(8)) {
+    request.proposal.tokens[random.below(static_cast<std::uint64_t>(count))] =
+        reference::kPlaceholder;
+  } else if (shape.with_placeholders && count > 0 && random.once_in(8)) {
     // One placeholder ends the draft, whatever stands behind it.
     const int end = random.between(0, count - 1);
     const int last = random.once_in(2) ? end : count - 1;
@@ -297,10 +333,10 @@ Case nasty_case(const CaseShape& shape, std::uint64_t seed) {
       result.batch.requests.push_back(nasty_request(shape, result.batch, id, random));
     }
   }
+  const bool with_edges =
+      shape.with_edge_coins && (shape.is_at_edges || result.batch.vocab_size <= kShapedUpTo);
   if (outline.is_scripted || shape.is_at_edges)
-    script_coins(
-        result, random,
-        shape.with_edge_coins && (shape.is_at_edges || result.batch.vocab_size <= kShapedUpTo));
+    (shape.with_trees ? script_tree_coins : script_coins)(result, random, with_edges);
   else
     result.seed = random.bits();
   return result;

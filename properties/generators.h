@@ -34,6 +34,7 @@ struct CaseShape {
   /// signs, filters that end inside ties or at an exact mass, scripted coins.
   bool is_at_edges = false;
   bool with_unjudgeable = false;  ///< NaN, +inf, empty rows, bad ids and probabilities
+  bool with_trees = false;        ///< drafts are trees; for subjects that take them
 };
 
 /// A shape restricted to what a subject takes.
@@ -60,8 +61,9 @@ std::uint64_t nasty_coin(Random& random);
 /// Any token of the row with mass, by its mass or evenly. Precondition: the row is kOk.
 reference::Token token_with_mass(Random& random, const reference::MassRow& row);
 
-/// Gives one coin to every address that a chain can read: accept, recovered and bonus of every
-/// position of every request, drawn by nasty_coin or, if wanted, next to an edge of its decision.
+/// Gives one coin to every address that a chain can read (trees: draft_trees.h): accept, recovered
+/// and bonus of every position of every request, drawn by nasty_coin or, if wanted, next to an edge
+/// of its decision.
 void script_coins(Case& value, Random& random, bool with_edges);
 
 }  // namespace draftproof::properties

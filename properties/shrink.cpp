@@ -263,16 +263,34 @@ Case without_tokens(const Case& value, std::size_t first, std::size_t count) {
   return result;
 }
 
+namespace {
+
+/// Removes a node; what continued it continues its parent.
+void take_out(std::vector<int>& parents, std::size_t index) {
+  const int node = static_cast<int>(index);
+  const int parent = parents[index];
+  parents.erase(parents.begin() + node);
+  for (int& each : parents) {
+    if (each == node)
+      each = parent;
+    else if (each > node)
+      --each;
+  }
+}
+
+}  // namespace
+
 Case without_draft_token(const Case& value, std::size_t request_index, std::size_t index) {
   Case result = value;
   result.expected.clear();
   Request& request = result.batch.requests.at(request_index);
   const auto at = static_cast<std::ptrdiff_t>(index);
-  const bool is_first = index == 0;
+  const bool is_tree = !request.proposal.parents.empty();
+  const bool is_first = index == 0 && !is_tree;
   request.proposal.tokens.erase(request.proposal.tokens.begin() + at);
   if (!request.proposal.rows.empty())
     request.proposal.rows.erase(request.proposal.rows.begin() + at);
-  if (!request.proposal.parents.empty()) request.proposal.parents.pop_back();
+  if (is_tree) take_out(request.proposal.parents, index);
   request.target_rows.erase(request.target_rows.begin() + at + (is_first ? 0 : 1));
   // Without its first token a draft starts one position later, so that its coins stay its own.
   if (is_first) ++request.position;
@@ -284,13 +302,21 @@ Case with_written_coins(const Case& value) {
   const auto coins = coins_of(value);
   Case result = value;
   result.seed.reset();
-  for (const Request& request : value.batch.requests)
-    for (std::size_t i = 0; i <= request.proposal.tokens.size(); ++i)
-      for (Purpose purpose : {Purpose::kAccept, Purpose::kRecovered, Purpose::kBonus}) {
-        const CoinAddress address{request.id, request.position + static_cast<std::uint32_t>(i),
-                                  purpose};
+  for (const Request& request : value.batch.requests) {
+    const bool is_tree = !request.proposal.parents.empty();
+    const auto count = static_cast<std::uint32_t>(request.proposal.tokens.size());
+    for (std::uint32_t i = 0; i <= count; ++i) {
+      const auto write = [&](Purpose purpose, std::uint32_t slot) {
+        const CoinAddress address{request.id, request.position + i, purpose, slot};
         result.coins[address] = coins->coin(address);
-      }
+      };
+      for (Purpose purpose : {Purpose::kAccept, Purpose::kRecovered, Purpose::kBonus})
+        write(purpose, 0);
+      if (!is_tree) continue;
+      for (std::uint32_t slot = 1; slot < count; ++slot) write(Purpose::kAccept, slot);
+      for (Purpose purpose : {Purpose::kTreeLevel, Purpose::kTreeSecond}) write(purpose, 0);
+    }
+  }
   return result;
 }
 

@@ -39,6 +39,7 @@ std::optional<Complaint> judge(const Subject& subject, const Case& value) {
 
 void course(Course& course, std::uint64_t seed) {
   CaseShape shape = shape_for(course.traits(), "batch_order_does_not_matter");
+  shape.with_trees = course.traits().takes_trees;
   shape.with_unjudgeable = course.traits().declares_masses;
   try_nasty_cases(course, seed, shape, course.by_battery(30, 250, 10000));
 }

@@ -30,6 +30,7 @@ std::optional<Complaint> judge(const Subject& subject, const Case& value) {
 
 void course(Course& course, std::uint64_t seed) {
   CaseShape shape = shape_for(course.traits(), "block_size_does_not_matter");
+  shape.with_trees = course.traits().takes_trees;
   shape.draft_count_max = 3;
   shape.with_unjudgeable = course.traits().declares_masses;
   try_nasty_cases(course, seed, shape, course.by_battery(14, 189, 5000), nullptr,

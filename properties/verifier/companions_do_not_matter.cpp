@@ -33,6 +33,7 @@ std::optional<Complaint> judge(const Subject& subject, const Case& value) {
 
 void course(Course& course, std::uint64_t seed) {
   CaseShape shape = shape_for(course.traits(), "companions_do_not_matter");
+  shape.with_trees = course.traits().takes_trees;
   shape.with_unjudgeable = course.traits().declares_masses;
   try_nasty_cases(course, seed, shape, course.by_battery(25, 200, 10000));
 }

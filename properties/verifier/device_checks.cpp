@@ -26,6 +26,7 @@ Judge no_observation(std::function<bool(const std::string&)> is_meant) {
 
 void run_under_all_schedules(Course& course, std::uint64_t seed, const std::string& property) {
   CaseShape shape = shape_for(course.traits(), property);
+  shape.with_trees = course.traits().takes_trees;
   shape.draft_count_max = 3;
   shape.request_count = 4;
   shape.with_unjudgeable = course.traits().declares_masses;

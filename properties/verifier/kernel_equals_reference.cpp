@@ -56,6 +56,7 @@ void run_class(Course& course, const Class& each, std::uint64_t seed) {
     shape.draft_count_max = each.draft_count_max;
     shape.request_count = each.request_count;
     shape.with_unjudgeable = true;
+    shape.with_trees = traits.takes_trees;
     shape.is_at_edges = each.is_at_edges && shape.with_edge_coins;
     // Three pairwise coprime strides would repeat; counting in mixed radix visits every cell.
     const std::size_t format_index = index % traits.formats.size();

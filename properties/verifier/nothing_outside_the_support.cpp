@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "properties/describe.h"
 #include "properties/laws.h"
@@ -50,18 +51,29 @@ std::optional<std::string> why_excluded(const reference::VerifierTraits& traits,
   return "its target probability is 0";
 }
 
+/// The target row that token `index` was emitted at. A malformed path is another property's.
+std::size_t row_of(const Request& request, const reference::RequestOutcome& outcome,
+                   std::size_t index) {
+  if (request.proposal.parents.empty() || index == 0 || index > outcome.accepted_nodes.size())
+    return index;
+  const int node = outcome.accepted_nodes[index - 1];
+  const bool is_node = node >= 0 && std::cmp_less(node, request.proposal.tokens.size());
+  return is_node ? static_cast<std::size_t>(node) + 1 : index;
+}
+
 std::optional<Complaint> judge(const Subject& subject, const Case& value) {
   const reference::Outcome outcome = run(*subject.verifier, value);
   for (std::size_t r = 0; r < std::min(outcome.requests.size(), value.batch.requests.size()); ++r) {
     const Request& request = value.batch.requests[r];
     const auto& emitted = outcome.requests[r].emitted;
     for (std::size_t i = 0; i < std::min(emitted.size(), request.target_rows.size()); ++i) {
+      const std::size_t row = row_of(request, outcome.requests[r], i);
       const auto why =
-          why_excluded(subject.verifier->traits(), value.batch, request, i, emitted[i].token);
+          why_excluded(subject.verifier->traits(), value.batch, request, row, emitted[i].token);
       if (!why) continue;
       return Complaint{"token " + std::to_string(emitted[i].token) + " of request " +
                            std::to_string(request.id) + " is never emitted at row " +
-                           std::to_string(i) + ": " + *why,
+                           std::to_string(row) + ": " + *why,
                        told(outcome, r),
                        "a token outside the target's support is an error at any coin, however rare",
                        {}};
@@ -93,6 +105,7 @@ Case zero_at_coin_zero(const reference::VerifierTraits& traits) {
 void course(Course& course, std::uint64_t seed) {
   if (!course.attempt(zero_at_coin_zero(course.traits()))) return;
   CaseShape shape = shape_for(course.traits(), "nothing_outside_the_support");
+  shape.with_trees = course.traits().takes_trees;
   shape.with_unjudgeable = course.traits().declares_masses;
   // Endpoints of the coin axis are where comparisons err: half of the batches use nothing else.
   try_nasty_cases(course, seed, shape, course.by_battery(60, 600, 20000),

@@ -69,6 +69,7 @@ std::optional<Complaint> judge(const Subject& subject, const Case& value) {
 
 void course(Course& course, std::uint64_t seed) {
   CaseShape shape = shape_for(course.traits(), "padding_does_not_matter");
+  shape.with_trees = course.traits().takes_trees;
   try_nasty_cases(course, seed, shape, course.by_battery(25, 200, 10000));
 }
 

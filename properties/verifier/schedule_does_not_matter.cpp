@@ -25,6 +25,7 @@ std::optional<Complaint> judge(const Subject& subject, const Case& value) {
 
 void course(Course& course, std::uint64_t seed) {
   CaseShape shape = shape_for(course.traits(), "schedule_does_not_matter");
+  shape.with_trees = course.traits().takes_trees;
   shape.draft_count_max = 3;
   const std::vector<int> blocks = course.traits().block_threads;
   try_nasty_cases(
