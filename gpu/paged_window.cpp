@@ -73,19 +73,11 @@ void PagedWindow::feed(ForwardStep& step, int sequence, std::span<const referenc
   feed(step, sequence, tokens, parents);
 }
 
-std::vector<CellMove> PagedWindow::commit(int sequence, std::span<const int> kept) {
+void PagedWindow::commit(int sequence, int kept_count) {
   const auto own = static_cast<std::size_t>(sequence);
-  std::vector<CellMove> moves;
-  for (std::size_t i = 0; i < kept.size(); ++i) {
-    DRAFTPROOF_CHECK(kept[i] >= 0 && kept[i] < fed_[own] && (i == 0 || kept[i] > kept[i - 1]),
-                     std::to_string(kept[i]));
-    if (kept[i] != static_cast<int>(i))
-      moves.push_back({slot(sequence, length(sequence) + kept[i]),
-                       slot(sequence, length(sequence) + static_cast<int>(i))});
-  }
-  lengths_[own] += static_cast<int>(kept.size());
+  DRAFTPROOF_CHECK(kept_count >= 0 && kept_count <= fed_[own], std::to_string(kept_count));
+  lengths_[own] += kept_count;
   fed_[own] = 0;
-  return moves;
 }
 
 }  // namespace draftproof::gpu

@@ -1,6 +1,6 @@
 // PagedWindow: where the cells of sequences lie in a paged K/V pool, as an engine's scheduler keeps
 // it on the host: a table of pages, a committed length, and the cells of the last step behind it.
-// It says which rows a step has and which cells a commit moves; it holds no cell itself.
+// It says which rows a step has and how long sequences are; it holds no cell itself.
 #pragma once
 
 #include <cstdint>
@@ -27,13 +27,6 @@ struct ForwardStep {
   std::vector<std::int32_t> lengths;  ///< committed places
 };
 
-/// A cell that a commit moves.
-struct CellMove {
-  std::int64_t from = 0;
-  std::int64_t to = 0;
-  friend bool operator==(const CellMove&, const CellMove&) = default;
-};
-
 class PagedWindow {
  public:
   /// Pages of each sequence, in order; no page twice. Throws Error(kInput) naming what is wrong.
@@ -55,10 +48,10 @@ class PagedWindow {
   /// feed() of a chain.
   void feed(ForwardStep& step, int sequence, std::span<const reference::Token> tokens);
 
-  /// Ends a step of a sequence: of what was fed keeps the places at `kept` (offsets behind the
-  /// length, strictly increasing), and says which cells move for it, in an order in which no move
-  /// overwrites what a later one reads. Cells that were not kept stay where they are, unseen.
-  std::vector<CellMove> commit(int sequence, std::span<const int> kept);
+  /// Ends a step of a sequence, of whose places `kept_count` were kept and moved together behind
+  /// the length (TargetForward::commit). Those that were not kept stay where they are, unseen.
+  /// Precondition: so many were fed.
+  void commit(int sequence, int kept_count);
 
  private:
   int page_size_;

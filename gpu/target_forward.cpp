@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "gpu/launches/kv.h"
 #include "reference/error.h"
 
 namespace draftproof::gpu {
@@ -45,6 +46,15 @@ void fill(Buffer& buffer, const std::vector<Value>& values) {
   buffer.write(std::span<const Value>(values));
 }
 
+/// A launch at the forward's block size; a commit's arguments name their own.
+template <class Arguments>
+KernelLaunch launch_in(const Arguments& arguments, std::uint32_t threads) {
+  return launches::launch_of(arguments, threads);
+}
+KernelLaunch launch_in(const draftproof_kv_commit_arguments& arguments, std::uint32_t) {
+  return launches::launch_of(arguments);
+}
+
 }  // namespace
 
 Buffer TargetForward::uploaded(std::span<const float> values, const char* label) {
@@ -78,6 +88,8 @@ TargetForward::TargetForward(KernelModules& modules, const ToyLlamaWeights& weig
       sines_(uploaded(angle_table(config_, options.position_count,
                                   [](double angle) { return std::sin(angle); }),
                       "sines")),
+      keys_(room(weights.layers.size() * pool_floats(), "key cache")),
+      values_(room(weights.layers.size() * pool_floats(), "value cache")),
       row_count_(modules.device(), 4, "row count"),
       tokens_(modules.device(), options.row_max * 4, "tokens"),
       positions_(modules.device(), options.row_max * 4, "positions"),
@@ -87,6 +99,12 @@ TargetForward::TargetForward(KernelModules& modules, const ToyLlamaWeights& weig
       tables_(modules.device(), std::size_t{options.sequence_count} * options.page_max * 4,
               "tables"),
       lengths_(modules.device(), options.sequence_count * 4, "lengths"),
+      fed_counts_(modules.device(), options.sequence_count * 4, "fed counts"),
+      kept_counts_(modules.device(), options.sequence_count * 4, "kept counts"),
+      kept_nodes_(modules.device(), std::size_t{options.sequence_count} * options.row_max * 4,
+                  "kept nodes"),
+      kept_lengths_(modules.device(), options.sequence_count * 4, "kept lengths"),
+      statuses_(modules.device(), options.sequence_count * 4, "statuses"),
       hidden_(room(std::size_t{options.row_max} * whole(config_.hidden), "hidden")),
       normed_(room(std::size_t{options.row_max} * whole(config_.hidden), "normed")),
       qkv_(room(std::size_t{options.row_max} * whole(config_.qkv_width()), "qkv")),
@@ -95,16 +113,20 @@ TargetForward::TargetForward(KernelModules& modules, const ToyLlamaWeights& weig
       gate_up_(room(std::size_t{options.row_max} * whole(2 * config_.intermediate), "gate and up")),
       gated_(room(std::size_t{options.row_max} * whole(config_.intermediate), "gated")),
       logits_(room(std::size_t{options.row_max} * whole(config_.vocab), "logits")) {
-  const std::size_t pool =
-      std::size_t{options.page_count} * options.page_size * whole(config_.kv_width());
-  for (const reference::model::LayerWeights& layer : weights.layers)
+  for (const reference::model::LayerWeights& layer : weights.layers) {
+    const std::uint64_t offset = layers_.size() * pool_floats() * sizeof(float);
     layers_.push_back({uploaded(layer.attention_norm, "attention norm"),
                        uploaded_matrix(layer.qkv, "qkv weights"),
                        uploaded_matrix(layer.output, "output weights"),
                        uploaded(layer.mlp_norm, "mlp norm"),
                        uploaded_matrix(layer.gate_up, "gate and up weights"),
-                       uploaded_matrix(layer.down, "down weights"), room(pool, "key cache"),
-                       room(pool, "value cache")});
+                       uploaded_matrix(layer.down, "down weights"), keys_.pointer() + offset,
+                       values_.pointer() + offset});
+  }
+}
+
+std::size_t TargetForward::pool_floats() const {
+  return std::size_t{options_.page_count} * options_.page_size * whole(config_.kv_width());
 }
 
 void TargetForward::upload(const ForwardStep& step) {
@@ -140,8 +162,7 @@ template <class Arguments>
 void TargetForward::launch(const Arguments& arguments) {
   const draftproof_result result = launches::check(arguments);
   if (result.code != DRAFTPROOF_OK) throw Error(ErrorKind::kInput, result.text, "target forward");
-  LaunchReport report =
-      modules_.launch(launches::launch_of(arguments, options_.block_threads), manner_);
+  LaunchReport report = modules_.launch(launch_in(arguments, options_.block_threads), manner_);
   std::move(report.observations.begin(), report.observations.end(),
             std::back_inserter(result_.observations));
   result_.counts.launches += report.counts.launches;
@@ -194,8 +215,8 @@ void TargetForward::attend(const Layer& layer) {
   rope.slots = slots_.pointer();
   rope.cosines = cosines_.pointer();
   rope.sines = sines_.pointer();
-  rope.key_cache = layer.keys.pointer();
-  rope.value_cache = layer.values.pointer();
+  rope.key_cache = layer.keys;
+  rope.value_cache = layer.values;
   rope.qkv_stride = whole(config_.qkv_width());
   rope.slot_count = std::uint64_t{options_.page_count} * options_.page_size;
   rope.position_count = options_.position_count;
@@ -271,17 +292,65 @@ ForwardResult TargetForward::step(const ForwardStep& step, const LaunchManner& m
   return std::exchange(result_, {});
 }
 
-void TargetForward::move_cells(std::span<const CellMove> moves) {
+void TargetForward::upload_kept(const ForwardStep& step, std::span<const std::vector<int>> kept) {
+  DRAFTPROOF_CHECK(kept.size() == options_.sequence_count, std::to_string(kept.size()));
+  std::vector<std::int32_t> fed(kept.size()), nodes(kept.size() * options_.row_max, -1);
+  std::vector<std::uint32_t> counts;
+  for (const ForwardRow& row : step.rows)
+    if (row.sequence >= 0) ++fed.at(static_cast<std::size_t>(row.sequence));
+  for (std::size_t s = 0; s < kept.size(); ++s) {
+    DRAFTPROOF_CHECK(kept[s].size() <= options_.row_max, std::to_string(kept[s].size()));
+    counts.push_back(static_cast<std::uint32_t>(kept[s].size()));
+    std::copy(kept[s].begin(), kept[s].end(),
+              nodes.begin() + static_cast<std::ptrdiff_t>(s * options_.row_max));
+  }
+  fill(fed_counts_, fed);
+  fill(kept_counts_, counts);
+  fill(kept_nodes_, nodes);
+}
+
+draftproof_kv_plane TargetForward::plane_of(const Buffer& pools) const {
   const std::uint64_t cell_bytes = whole(config_.kv_width()) * sizeof(float);
-  std::vector<std::byte> cell(cell_bytes);
-  for (const Layer& layer : layers_)
-    for (const Buffer* pool : {&layer.keys, &layer.values})
-      for (const CellMove& move : moves) {
-        modules_.device().read(pool->pointer() + static_cast<std::uint64_t>(move.from) * cell_bytes,
-                               cell);
-        modules_.device().write(pool->pointer() + static_cast<std::uint64_t>(move.to) * cell_bytes,
-                                cell);
-      }
+  draftproof_kv_plane plane{};
+  plane.base = pools.pointer();
+  plane.layer_stride = pool_floats() * sizeof(float);
+  plane.page_stride = options_.page_size * cell_bytes;
+  plane.slot_stride = plane.head_stride = cell_bytes;
+  plane.head_count = 1;
+  plane.head_bytes = static_cast<std::uint32_t>(cell_bytes);
+  plane.unit = DRAFTPROOF_KV_SLOT;
+  return plane;
+}
+
+CommitResult TargetForward::commit(const ForwardStep& step, std::span<const std::vector<int>> kept,
+                                   const LaunchManner& manner) {
+  upload_kept(step, kept);
+  draftproof_kv_commit_arguments own{};
+  own.pool.planes[0] = plane_of(keys_);
+  own.pool.planes[1] = plane_of(values_);
+  own.pool.plane_count = 2;
+  own.pool.layer_count = static_cast<std::uint32_t>(layers_.size());
+  own.pool.page_size = options_.page_size;
+  own.pool.page_count = options_.page_count;
+  own.sequences.tables = tables_.pointer();
+  own.sequences.lengths = lengths_.pointer();
+  own.sequences.fed_counts = fed_counts_.pointer();
+  own.sequences.table_stride = own.sequences.page_max = options_.page_max;
+  own.sequences.row_count = own.sequences.sequence_count = options_.sequence_count;
+  own.kept.nodes = kept_nodes_.pointer();
+  own.kept.counts = kept_counts_.pointer();
+  own.kept.node_stride = own.kept.kept_max = options_.row_max;
+  own.kept.count_stride_bytes = 4;
+  own.new_lengths = kept_lengths_.pointer();
+  own.statuses = statuses_.pointer();
+  manner_ = manner;
+  result_ = {};
+  launch(own);
+  CommitResult answer{std::vector<std::int32_t>(kept.size()),
+                      std::vector<std::uint32_t>(kept.size()), std::move(result_.observations)};
+  kept_lengths_.read(std::span(answer.lengths), std::byte{0xff});
+  statuses_.read(std::span(answer.statuses), std::byte{0xff});
+  return answer;
 }
 
 }  // namespace draftproof::gpu

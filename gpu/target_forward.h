@@ -15,6 +15,7 @@
 
 #include "gpu/cublas.h"
 #include "gpu/kernel_modules.h"
+#include "gpu/kernels/arguments/kv.h"
 #include "gpu/launches/model.h"
 #include "gpu/paged_window.h"
 #include "reference/model/toy_llama_weights.h"
@@ -40,6 +41,13 @@ struct ForwardResult {
   reference::RunCounts counts;
 };
 
+/// What the commit kernel answered, by sequence.
+struct CommitResult {
+  std::vector<std::int32_t> lengths;
+  std::vector<std::uint32_t> statuses;  ///< enum draftproof_kv_status
+  std::vector<reference::Observation> observations;
+};
+
 class TargetForward {
  public:
   /// `modules` must outlive this. With cuBLAS, weights are widened to fp32 on the device. Throws
@@ -52,19 +60,25 @@ class TargetForward {
   /// mask_words.
   ForwardResult step(const ForwardStep& step, const LaunchManner& manner = {});
 
-  /// Moves cells of all layers, one after the other, as a commit does. Precondition: slots of the
-  /// pool whose cells were written.
-  void move_cells(std::span<const CellMove> moves);
+  /// Moves the cells that each sequence keeps of `step` together behind its length, in all layers,
+  /// by the commit kernel (gpu/kernels/kv): `kept[s]` are offsets behind the length of sequence s.
+  /// Precondition: `step` is the last one that was computed.
+  CommitResult commit(const ForwardStep& step, std::span<const std::vector<int>> kept,
+                      const LaunchManner& manner = {});
 
  private:
   struct Layer {
-    Buffer attention_norm, qkv, output, mlp_norm, gate_up, down, keys, values;
+    Buffer attention_norm, qkv, output, mlp_norm, gate_up, down;
+    DevicePointer keys, values;
   };
 
   Buffer uploaded(std::span<const float> values, const char* label);
   Buffer uploaded_matrix(std::span<const float> values, const char* label);
   Buffer room(std::size_t floats, const char* label);
   void upload(const ForwardStep& step);
+  void upload_kept(const ForwardStep& step, std::span<const std::vector<int>> kept);
+  std::size_t pool_floats() const;
+  draftproof_kv_plane plane_of(const Buffer& pools) const;
   template <class Arguments>
   void launch(const Arguments& arguments);
   void multiply(const Buffer& input, std::uint32_t input_width, const Buffer& weight,
@@ -79,9 +93,11 @@ class TargetForward {
   TargetForwardOptions options_;
   bool stores_bfloat16_;
   Buffer embedding_, final_norm_, lm_head_, cosines_, sines_;
+  Buffer keys_, values_;  ///< the pools of all layers, one behind the other
   std::vector<Layer> layers_;
   // Of a step: what it is, and its activations.
   Buffer row_count_, tokens_, positions_, slots_, sequences_, masks_, tables_, lengths_;
+  Buffer fed_counts_, kept_counts_, kept_nodes_, kept_lengths_, statuses_;
   Buffer hidden_, normed_, qkv_, mixed_, projected_, gate_up_, gated_, logits_;
   std::uint32_t rows_ = 0;
   LaunchManner manner_;

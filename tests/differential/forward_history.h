@@ -74,7 +74,8 @@ struct HistoryChanges {
 
 struct HistoryFindings {
   bool equals_twin = true;
-  double share_max = 0.0;  ///< of the certified error
+  bool commits_as_told = true;  ///< no status, and the window's length
+  double share_max = 0.0;       ///< of the certified error
   int rows = 0;
   std::vector<reference::Observation> observations;
   std::string first_difference;
@@ -113,12 +114,16 @@ class ForwardHistory {
     for (const int offset : fed.kept)
       compare(fed.tokens[static_cast<std::size_t>(offset)],
               result.logits[static_cast<std::size_t>(offset)]);
-    std::vector<int> kept = fed.kept;
-    if (changes_.keeps_one_more && !is_prompt &&
-        kept.back() + 1 < static_cast<int>(fed.tokens.size()))
-      kept.push_back(kept.back() + 1);
-    const auto moves = arm_.window.commit(0, kept);
-    if (changes_.moves_cells) arm_.forward.move_cells(moves);
+    std::vector<std::vector<int>> kept{fed.kept};
+    const int next = kept[0].back() + 1;
+    if (changes_.keeps_one_more && !is_prompt && next < static_cast<int>(fed.tokens.size()))
+      kept[0].push_back(next);
+    arm_.window.commit(0, static_cast<int>(kept[0].size()));
+    if (!changes_.moves_cells) return;
+    const gpu::CommitResult answer = arm_.forward.commit(step, kept, manner());
+    note(answer.observations);
+    findings_.commits_as_told = findings_.commits_as_told && answer.statuses[0] == 0 &&
+                                answer.lengths[0] == arm_.window.length(0);
   }
 
   /// One token of the twin and of the float64 model.
@@ -126,7 +131,7 @@ class ForwardHistory {
     gpu::ForwardStep step = twin_.window.step();
     twin_.window.feed(step, 0, std::vector<Token>{token});
     const gpu::ForwardResult truth = twin_.forward.step(step, manner());
-    twin_.window.commit(0, std::vector<int>{0});
+    twin_.window.commit(0, 1);
     note(truth.observations);
     ++findings_.rows;
     if (std::memcmp(truth.logits[0].data(), logits.data(), logits.size() * sizeof(float)) != 0) {

@@ -28,9 +28,7 @@ class TargetForwardOnGpu : public GpuTest {
       const gpu::ForwardResult result = forward.step(step);
       for (const auto& each : result.observations) ADD_FAILURE() << each.check << each.message;
       logits.insert(logits.end(), result.logits.begin(), result.logits.end());
-      std::vector<int> kept(rows_at_once);
-      std::iota(kept.begin(), kept.end(), 0);
-      window.commit(0, kept);
+      window.commit(0, static_cast<int>(rows_at_once));
     }
     return logits;
   }

@@ -33,6 +33,7 @@ TEST_F(TargetForwards, EqualATwinThatNeverDraftedBitForBit) {
   for (std::uint64_t seed = 1; seed <= 8; ++seed) {
     const HistoryFindings found = history(seed, false, 3);
     EXPECT_TRUE(found.equals_twin) << seed << ": " << found.first_difference;
+    EXPECT_TRUE(found.commits_as_told) << seed;
     EXPECT_EQ(first_of(found.observations), "") << seed;
     EXPECT_GE(found.rows, 6);
   }
@@ -82,7 +83,7 @@ TEST_F(TargetForwards, GiveARowTheSameBitsAtEveryBatchShapeBlockSizeAndSchedule)
     ForwardStep step = one.window.step();
     one.window.feed(step, 0, std::vector<Token>{token});
     alone.push_back(one.forward.step(step).logits[0]);
-    one.window.commit(0, std::vector<int>{0});
+    one.window.commit(0, 1);
   }
   for (const std::uint32_t threads : {32u, 96u, 1024u})
     for (const auto schedule :
@@ -164,9 +165,7 @@ TEST_F(TargetForwards, WithCublasDifferBetweenBatchShapesAndNeverByMoreThanTheBo
       const auto result = forward.step(step);
       EXPECT_EQ(first_of(result.observations), "");
       logits.insert(logits.end(), result.logits.begin(), result.logits.end());
-      std::vector<int> kept(rows_at_once);
-      std::iota(kept.begin(), kept.end(), 0);
-      window.commit(0, kept);
+      window.commit(0, static_cast<int>(rows_at_once));
     }
     return logits;
   };
