@@ -169,11 +169,14 @@ struct FusedVerifier::Extras {
   Buffer lengths, plans, workspace;
 };
 
-void FusedVerifier::run(const KernelLaunch& launch, const reference::Execution& execution,
-                        reference::Outcome& outcome) {
+void FusedVerifier::run(const KernelLaunch& launch, std::uint64_t elements,
+                        const reference::Execution& execution, reference::Outcome& outcome) {
   LaunchManner manner;
   manner.schedule = execution.schedule;
   manner.schedule_seed = execution.schedule_seed;
+  // Generous, so that a hang of a broken kernel ends: sweeps cost at most some 100 warp
+  // instructions per 32 elements, and there are at most 16; waiting for others costs the rest.
+  manner.warp_instruction_limit = (std::uint64_t{1} << 25) + 1024 * elements;
   report_ = modules_.launch(launch, manner);
   outcome.observations.insert(outcome.observations.end(), report_.observations.begin(),
                               report_.observations.end());
@@ -216,12 +219,14 @@ reference::Outcome FusedVerifier::verify(Batch& batch, const reference::Coins& c
   extras.fill(arguments);
   require_sound(launches::check(arguments));
 
+  const std::uint64_t elements = std::uint64_t{arguments.request_capacity} *
+                                 (arguments.padded_draft_count + 1) * arguments.vocab_size;
   if (arguments.draft_records != 0) {
     const draftproof_shape_rows_arguments shaping = shaping_of(verify, arguments);
     require_sound(launches::check(shaping));
-    run(launches::launch_of(shaping), execution, outcome);
+    run(launches::launch_of(shaping), elements, execution, outcome);
   }
-  run(launches::launch_of(arguments), execution, outcome);
+  run(launches::launch_of(arguments), elements, execution, outcome);
   outcome.requests = outputs.outcomes();
   kv_plans_.resize(batch.requests.size());
   extras.plans.read(std::span(kv_plans_), std::byte{0xa5});

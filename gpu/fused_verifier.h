@@ -51,8 +51,8 @@ class FusedVerifier final : public reference::Verifier {
 
  private:
   struct Extras;
-  void run(const KernelLaunch& launch, const reference::Execution& execution,
-           reference::Outcome& outcome);
+  void run(const KernelLaunch& launch, std::uint64_t elements,
+           const reference::Execution& execution, reference::Outcome& outcome);
   FusedDivision division_for(const reference::Execution& execution) const;
   draftproof_acceptance_arguments divided(draftproof_acceptance_arguments arguments,
                                           const FusedDivision& division) const;

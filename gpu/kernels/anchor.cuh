@@ -50,6 +50,16 @@ __device__ __forceinline__ void row_offset(std::uint64_t& offset) {
   asm("// draftproof: row offset %0" : "+l"(offset));
 }
 
+/// How many blocks of the team lie before the own slice of a row.
+__device__ __forceinline__ void slices_before(std::uint32_t& count) {
+  asm("// draftproof: slices before %0" : "+r"(count));
+}
+
+/// How many earlier rows of the request must be accepted for it to end here.
+__device__ __forceinline__ void rows_before(std::uint32_t& count) {
+  asm("// draftproof: rows before %0" : "+r"(count));
+}
+
 /// Cache slots that a KV plan keeps.
 __device__ __forceinline__ void kept_count(std::uint32_t& count) {
   asm("// draftproof: kept count %0" : "+r"(count));

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 
+#include "gpu/kernels/anchor.cuh"
 #include "gpu/kernels/block.cuh"
 #include "gpu/kernels/locate.cuh"
 #include "gpu/kernels/wide.cuh"
@@ -153,16 +154,18 @@ struct TeamSums {
   Number total;
 };
 
-/// Valid in all threads.
+/// The sums of what the blocks of the team hand in; valid in all threads.
 template <class Number>
 __device__ __forceinline__ TeamSums<Number> sums_of(Team& team, Number own) {
   team.exchange(as_wide(own));
   TeamSums<Number> sums{};
+  std::uint32_t own_rank = team.rank();
+  anchor::slices_before(own_rank);
 #pragma unroll 1
   for (std::uint32_t i = 0; i < team.size; ++i) {
     Number value;
     narrow(team.scratch.values[i], value);
-    if (i == team.rank()) sums.before = sums.total;
+    if (i == own_rank) sums.before = sums.total;
     sums.total = sum(sums.total, value);
   }
   return sums;

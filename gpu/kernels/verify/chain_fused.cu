@@ -305,7 +305,9 @@ struct FusedChain {
       }
       __syncwarp();
       if (scratch.ends != 0) {
-        const bool is_first = verdicts.all_accepted(position);
+        std::uint32_t before = position;
+        anchor::rows_before(before);
+        const bool is_first = verdicts.all_accepted(before);
         __syncwarp();
         if (threadIdx.x == 0) scratch.ends = is_first ? 1 : 0;
       }
