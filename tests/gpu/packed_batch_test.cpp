@@ -80,6 +80,77 @@ TEST(PackedBatch, JoinsRowsThatTouch) {
   EXPECT_EQ(packed.target_rows.used.size(), 1u);
 }
 
+/// Five nodes: 0 and 1 behind the base, 2 behind 1, 3 (a placeholder) and 4 behind 0.
+reference::Batch tree_batch() {
+  reference::Batch batch;
+  batch.vocab_size = 2;
+  batch.preset = reference::preset("default");
+  batch.draft_kind = reference::RowKind::kOneHot;
+  reference::Request request;
+  request.id = 7;
+  request.position = 100;
+  request.iteration = 3;
+  request.target_rows.assign(6, {1, 2});
+  request.proposal.tokens = {0, 1, 0, reference::kPlaceholder, 1};
+  request.proposal.parents = {-1, -1, 1, 0, 0};
+  batch.requests = {request};
+  return batch;
+}
+
+std::uint64_t coin_at(const PackedBatch& packed, std::size_t slot, std::size_t column) {
+  std::uint64_t coin = 0;
+  std::memcpy(&coin, packed.coins.bytes.data() + (slot * packed.coin_columns + column) * 8, 8);
+  return coin;
+}
+
+TEST(PackedBatch, PutsTheCoinsOfATreeWhereTheirNodesAre) {
+  using reference::Purpose;
+  PackingRule rule;
+  rule.reads_draft_rows = false;
+  rule.takes_trees = true;
+  rule.coins = 1u << kernels::kAcceptColumn | 1u << kernels::kTreeSecondColumn;
+  rule.coin_columns = kernels::kTreeCoinColumns;
+  reference::ScriptedCoins coins;
+  coins.set({7, 100, Purpose::kAccept, 1, 0}, 11);  // node 1 is sibling 1 of the base
+  coins.set({7, 101, Purpose::kAccept, 0, 0}, 12);  // nodes 2 and 4: a placeholder is no sibling
+  coins.set({7, 102, Purpose::kTreeSecond, 0, 0}, 13);  // the rows behind nodes 2 and 4
+  const PackedBatch packed = pack(tree_batch(), coins, {}, rule);
+  EXPECT_EQ(coin_at(packed, 1, kernels::kAcceptColumn), 11u);
+  EXPECT_EQ(coin_at(packed, 2, kernels::kAcceptColumn), 12u);
+  EXPECT_EQ(coin_at(packed, 4, kernels::kAcceptColumn), 12u);
+  EXPECT_EQ(coin_at(packed, 3, kernels::kTreeSecondColumn), 13u);
+  EXPECT_EQ(coin_at(packed, 5, kernels::kTreeSecondColumn), 13u);
+  // 4 nodes and 5 rows are there; nothing else is written.
+  std::size_t written = 0;
+  for (const BufferImage::Range& range : packed.coins.used) written += range.end - range.begin;
+  EXPECT_EQ(written, (4 + 5) * sizeof(std::uint64_t));
+  EXPECT_EQ(packed.parents.bytes.size(), 5 * sizeof(std::int32_t));
+}
+
+TEST(PackedBatch, KeysCoinsByIterationOnRequestOnly) {
+  reference::Batch batch = tree_batch();
+  batch.requests[0].proposal.parents.clear();
+  reference::ScriptedCoins coins(1);
+  coins.set({7, 100, reference::Purpose::kAccept, 0, 3}, 2);
+  PackingRule rule;
+  EXPECT_EQ(coin_at(pack(batch, coins, {}, rule), 0, kernels::kAcceptColumn), 1u);
+  rule.is_keyed_by_iteration = true;
+  EXPECT_EQ(coin_at(pack(batch, coins, {}, rule), 0, kernels::kAcceptColumn), 2u);
+}
+
+TEST(PackedBatch, WritesBackParentsThatTheDeviceChanged) {
+  reference::Batch batch = tree_batch();
+  PackingRule rule;
+  rule.reads_draft_rows = false;
+  rule.takes_trees = true;
+  const PackedBatch before = pack(batch, reference::PhiloxCoins(1), {}, rule);
+  PackedBatch after = before;
+  const std::int32_t changed = 0;
+  std::memcpy(after.parents.bytes.data() + 2 * sizeof(changed), &changed, sizeof(changed));
+  unpack_changes(before, after, batch);
+  EXPECT_EQ(batch.requests[0].proposal.parents, (std::vector<int>{-1, -1, 0, 0, 0}));
+}
+
 TEST(PackedBatch, HandsOverFractionsExactly) {
   const PackedBatch packed = pack(ragged_batch(), reference::PhiloxCoins(1), {}, {});
   kernels::RequestParameters parameters[2];
