@@ -60,14 +60,18 @@ __device__ __forceinline__ void for_each_element(const Element* row, std::uint32
 /// How a row's logits are read: as they are.
 struct RawLogits {
   __device__ __forceinline__ float logit(std::uint32_t, float raw) const { return raw; }
+  template <class Element, class Visit>
+  __device__ __forceinline__ void for_each(const Element* row, std::uint32_t count,
+                                           const Visit& visit) const {
+    for_each_element(row, count, visit);
+  }
 };
 
-/// The same for logits as `logits` reads them: visit(id, logits.logit(id, value)).
+/// The same for logits as `logits` reads them: every id once, in no particular order.
 template <class Element, class Logits, class Visit>
 __device__ __forceinline__ void for_each_logit(const Element* row, std::uint32_t count,
-                                               const Logits& logits, Visit visit) {
-  for_each_element(row, count,
-                   [&](std::uint32_t id, float raw) { visit(id, logits.logit(id, raw)); });
+                                               const Logits& logits, const Visit& visit) {
+  logits.for_each(row, count, visit);
 }
 
 /// A prefix of the order "logit descending, id ascending": what a filter keeps.

@@ -137,6 +137,15 @@ TEST_F(ShapingVariants, SplitAgreesForAnyNumberOfBlocks) { expect_split(33, 70, 
 
 TEST_F(ShapingVariants, SplitAgreesOnLongerRows) { expect_split(34, 7, {5000, 40000, 1, 1}); }
 
+TEST_F(ShapingVariants, SplitTakesTheLargestVocabulary) {
+  reference::Sampling sampling;
+  sampling.min_p = 0.5;
+  reference::Row row(1U << 20, 1.5F);
+  row[777777] = 2.25F;
+  expect_same(one_row(LogitFormat::kBfloat16, std::move(row), sampling, "default"),
+              DRAFTPROOF_SHAPING_SPLIT, 13);
+}
+
 /// Blocks that are not resident together finish all the same, even where there is room for one.
 TEST_F(ShapingVariants, SplitNeedsNoBlocksBesideEachOther) {
   gpu::EmulatedDeviceOptions options;

@@ -21,11 +21,12 @@ struct AdjustedScratch {
 __device__ __forceinline__ FilteredLogits
 logits_of(const draftproof_shape_rows_arguments& arguments, const RowPlace& place,
           AdjustedRowScratch& scratch) {
-  if (!place.is_target) return unadjusted(scratch);
+  if (!place.is_target) return unadjusted(arguments.vocab_size, scratch);
   const DraftPath path =
       path_to_row(drafted_of(arguments.draft_tokens, arguments, place.request),
                   drafted_of(arguments.parents, arguments, place.request), place.position);
-  return prepare(adjusted_row(arguments.adjustments, place.request, place.slot, path), scratch);
+  return prepare(adjusted_row(arguments.adjustments, place.request, place.slot, path),
+                 arguments.vocab_size, scratch);
 }
 
 template <class Element>
@@ -51,7 +52,7 @@ __device__ __forceinline__ void shape_adjusted_row(const draftproof_shape_rows_a
 /// One entry for each storage format. The grid is one-dimensional: a block for each target slot,
 /// and one for each draft slot when the drafts come with rows.
 #define DRAFTPROOF_SHAPE_ADJUSTED_ROWS(name, Element)                           \
-  extern "C" __global__ void __launch_bounds__(512, 1)                         \
+  extern "C" __global__ void __launch_bounds__(512, 1)                          \
       name(const __grid_constant__ draftproof_shape_rows_arguments arguments) { \
     using namespace draftproof::gpu::kernels;                                   \
     __shared__ shaping::AdjustedScratch scratch;                                \

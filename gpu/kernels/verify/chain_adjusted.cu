@@ -21,6 +21,7 @@ struct AdjustedReading {
   const std::int32_t* draft_tokens;
   std::uint32_t request;
   std::uint64_t first_slot;
+  std::uint32_t vocab_size;
   shaping::AdjustedRowScratch& scratch;
 
   __device__ __forceinline__ OneLogit one_logit(std::uint32_t position) const {
@@ -29,7 +30,7 @@ struct AdjustedReading {
   }
   /// Called by the whole block.
   __device__ __forceinline__ WholeRow whole_row(std::uint32_t position) const {
-    return shaping::prepare(one_logit(position), scratch);
+    return shaping::prepare(one_logit(position), vocab_size, scratch);
   }
 };
 
@@ -49,7 +50,8 @@ struct AdjustedReading {
         verify::coins_of(arguments.verify, request),                                 \
         drafts,                                                                      \
         {arguments.adjustments, drafts.tokens, request,                              \
-         target_slot(request, 0, arguments.verify.padded_draft_count), adjusted}};   \
+         target_slot(request, 0, arguments.verify.padded_draft_count),               \
+         arguments.verify.vocab_size, adjusted}};                                    \
     chain.run(verify::output_of(arguments.verify, request), scratch);                \
   }
 
