@@ -108,7 +108,7 @@ struct TargetOnly {
         stop.answer == Answer::kDraftEnded ? CoinPurpose::kBonus : CoinPurpose::kTreeSecond);
     tree_anchor::second_coin(purpose);
     const std::uint64_t own_coin = coin(stop.place, static_cast<CoinPurpose>(purpose));
-    const auto weight = [&](std::uint32_t id) { return target.mass(id); };
+    const auto weight = [&](std::uint32_t id) { return target.spread_mass(id); };
     const auto threshold_of = [&](std::uint64_t total) { return scaled(own_coin, total); };
     const StruckChildren<Element> struck{tree, stop.place, target};
     return locate<std::uint64_t>(tree.vocab_size, weight, threshold_of, scratch, struck);
