@@ -24,6 +24,21 @@ class Outcome(NamedTuple):
     nodes: torch.Tensor  # int32 [batch, drafts]: accepted nodes of a tree; [batch, 0] of a chain
 
 
+class Accepted(NamedTuple):
+    """What fused acceptance left on the device."""
+
+    tokens: torch.Tensor
+    reasons: torch.Tensor
+    outcomes: torch.Tensor
+    kv_plans: torch.Tensor  # int32 [batch, 4]: slots kept, slots dropped, new length, pending token
+
+
+def _kind(draft_rows: Optional[torch.Tensor], draft_kind: Optional[str]) -> str:
+    if draft_kind is not None:
+        return draft_kind
+    return "one-hot" if draft_rows is None else "logits"
+
+
 def _stream(tensor: torch.Tensor) -> int:
     return torch.cuda.current_stream(tensor.device).cuda_stream if tensor.is_cuda else 0
 
@@ -60,24 +75,42 @@ def verify(target_rows: torch.Tensor, draft_tokens: torch.Tensor, requests: torc
     draft_kind is 'logits' where draft_rows are given and 'one-hot' where not, unless it says
     'probabilities'.
     """
-    if draft_kind is None:
-        draft_kind = "one-hot" if draft_rows is None else "logits"
     return Outcome(*torch.ops.draftproof.verify(
-        target_rows, draft_rows, draft_tokens, parents, requests, coins, seed, rule, draft_kind,
-        _stream(target_rows)))
+        target_rows, draft_rows, draft_tokens, parents, requests, coins, seed, rule,
+        _kind(draft_rows, draft_kind), _stream(target_rows)))
+
+
+def acceptance_workspace(target_rows: torch.Tensor, draft_rows: Optional[torch.Tensor] = None,
+                         draft_kind: Optional[str] = None) -> torch.Tensor:
+    """The workspace of `accept` for tensors of these shapes: make it once, use it on one stream."""
+    return torch.ops.draftproof.acceptance_workspace(target_rows, draft_rows,
+                                                     _kind(draft_rows, draft_kind))
+
+
+def accept(target_rows: torch.Tensor, draft_tokens: torch.Tensor, requests: torch.Tensor,
+           workspace: torch.Tensor, *, draft_rows: Optional[torch.Tensor] = None,
+           draft_kind: Optional[str] = None, coins: Optional[torch.Tensor] = None,
+           kv_lengths: Optional[torch.Tensor] = None, seed: int = 0) -> Accepted:
+    """The chain rule in one launch, from logits to KV plans."""
+    return Accepted(*torch.ops.draftproof.accept(
+        target_rows, draft_rows, draft_tokens, requests, coins, kv_lengths, seed,
+        _kind(draft_rows, draft_kind), workspace, _stream(target_rows)))
 
 
 def kv_commit(planes: Sequence[torch.Tensor], tables: torch.Tensor, lengths: torch.Tensor,
-              fed_counts: torch.Tensor, outcome: Outcome, *, leading_count: int = 1,
+              fed_counts: torch.Tensor, outcome, *, leading_count: int = 1,
               new_lengths: Optional[torch.Tensor] = None):
     """Moves the accepted cells of one layer together, in place, where the outcome says so.
 
-    planes are [pages, page_size, heads, elements]. Returns (new_lengths, statuses).
+    outcome is an Outcome or an Accepted; planes are [pages, page_size, heads, elements]. Returns
+    (new_lengths, statuses).
     """
     if new_lengths is None:
         new_lengths = torch.empty_like(lengths)
     statuses = torch.empty_like(lengths)
-    nodes = outcome.nodes if outcome.nodes.numel() else None
+    nodes = getattr(outcome, "nodes", None)
+    if nodes is not None and nodes.numel() == 0:
+        nodes = None
     torch.ops.draftproof.kv_commit(list(planes), tables, lengths, fed_counts, outcome.outcomes, nodes,
                                    leading_count, new_lengths, statuses, _stream(tables))
     return new_lengths, statuses

@@ -36,8 +36,8 @@ if(draftproof_torch_version VERSION_LESS 2.6)
   return()
 endif()
 
-add_library(draftproof_torch MODULE ${CMAKE_SOURCE_DIR}/gpu/torch/operators.cpp
-  ${CMAKE_SOURCE_DIR}/gpu/torch/session.cpp)
+file(GLOB draftproof_torch_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/gpu/torch/*.cpp)
+add_library(draftproof_torch MODULE ${draftproof_torch_sources})
 target_compile_options(draftproof_torch PRIVATE -Wall -Wextra)
 set_target_properties(draftproof_torch PROPERTIES INSTALL_RPATH $ORIGIN)
 target_include_directories(draftproof_torch PRIVATE ${CMAKE_SOURCE_DIR})

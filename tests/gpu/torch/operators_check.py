@@ -33,6 +33,20 @@ def main():
     assert torch.equal(half.tokens, outcome.tokens), "16-bit logits"
     assert outcome.outcomes[:, :3].tolist() == [[2, 3, 0], [1, 2, 0]], outcome
 
+    workspace = draftproof.acceptance_workspace(rows)
+    for _ in range(2):  # a workspace serves again as it was left
+        accepted = draftproof.accept(rows, drafts, records, workspace, seed=7,
+                                     kv_lengths=torch.tensor([3, 3], dtype=torch.int32))
+        for name in ("tokens", "reasons", "outcomes"):
+            assert torch.equal(getattr(accepted, name), getattr(outcome, name)), name
+        assert accepted.kv_plans.tolist() == [[3, 0, 6, 1], [2, 1, 5, 0]], accepted
+    shaped = torch.randn(2, 2, 8, generator=torch.Generator().manual_seed(1))
+    judged = draftproof.verify(rows, drafts, records, draft_rows=shaped, seed=7)
+    fused = draftproof.accept(rows, drafts, records, draftproof.acceptance_workspace(rows, shaped),
+                              draft_rows=shaped, seed=7)
+    assert torch.equal(judged.tokens, fused.tokens), (judged, fused)
+    assert torch.equal(judged.outcomes, fused.outcomes), (judged, fused)
+
     keys = torch.arange(4 * 4 * 2, dtype=torch.float16).reshape(4, 4, 1, 2)
     before = keys.clone()
     lengths, statuses = draftproof.kv_commit(
@@ -62,6 +76,8 @@ def main():
     need_error("float32", lambda: draftproof.verify(rows.double(), drafts, records))
     need_error("requests", lambda: draftproof.verify(rows, drafts, records[:1]))
     need_error("together", lambda: draftproof.verify(rows.transpose(1, 2), drafts, records))
+    need_error("workspace", lambda: draftproof.accept(rows, drafts, records, workspace[:-1]))
+    need_error("coins", lambda: draftproof.verify(rows, drafts, records, coins=drafts.long()))
     need_error("draft_tokens", lambda: draftproof.verify(rows, drafts.long(), records))
     print("operators: Python judges, commits and traces as it says")
 
