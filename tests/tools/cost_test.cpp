@@ -198,6 +198,24 @@ TEST_F(MeasuredCost, APlanWithoutAPipelineIsRefused) {
   EXPECT_THROW(measured(plan), Error);
 }
 
+TEST(RegisterTable, HasOurEntriesAndThoseOfFetchedFolders) {
+  const auto folder =
+      std::filesystem::path(testing::TempDir()) / ("register_table_" + std::to_string(::getpid()));
+  std::filesystem::create_directories(folder / "somebody");
+  std::ofstream(folder / "somebody" / "registers.csv")
+      << "# ptxas 13\nmodule,entry,architecture,registers,spilled_bytes,stack_bytes,shared_bytes\n"
+         "m,theirs,sm_90a,40,8,0,16\nm,other,sm_80,1,0,0,0\n";
+  const RegisterTable table(folder);
+  std::filesystem::remove_all(folder);
+  ASSERT_TRUE(table.of("theirs").has_value());
+  EXPECT_EQ(table.of("theirs")->registers, 40u);
+  EXPECT_EQ(table.of("theirs")->spilled_bytes, 8u);
+  EXPECT_FALSE(table.of("other").has_value());
+  if (!gpu::kernels_are_embedded()) return;
+  ASSERT_TRUE(table.of("draftproof_verify_chain_f32").has_value());
+  EXPECT_EQ(table.of("draftproof_verify_chain_f32")->spilled_bytes, 0u);
+}
+
 TEST(CostReport, SaysThatNothingRanOnHardwareUnlessItDid) {
   Costs costs;
   costs.device = "emulator";

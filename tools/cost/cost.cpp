@@ -1,11 +1,9 @@
 #include "tools/cost/cost.h"
 
 #include <algorithm>
-#include <sstream>
 
 #include "gpu/cuda_timing.h"
 #include "gpu/emulated_device.h"
-#include "gpu/kernels/embedded.h"
 #include "reference/error.h"
 #include "tools/cost/copy_kernel.h"
 
@@ -51,19 +49,6 @@ void add(gpu::LaunchProfile& sum, const gpu::LaunchProfile& part) {
   sum.divergent_branches += part.divergent_branches;
 }
 
-/// "chain,draftproof_verify_chain_f32,sm_90,64,0,0,528": the line of an entry for sm_90.
-std::optional<Registers> allotted(const std::string& entry) {
-  std::istringstream lines{std::string(gpu::kernels::register_table())};
-  for (std::string line; std::getline(lines, line);) {
-    std::vector<std::string> cells;
-    std::istringstream parts(line);
-    for (std::string cell; std::getline(parts, cell, ',');) cells.push_back(cell);
-    if (cells.size() == 7 && cells[1] == entry && cells[2] == "sm_90")
-      return Registers{std::stoull(cells[3]), std::stoull(cells[4]), std::stoull(cells[6])};
-  }
-  return std::nullopt;
-}
-
 std::string refusal(const Pipeline& pipeline, const Shape& shape, const Plan& plan) {
   if (!pipeline.fetched.empty()) {
     if (!std::filesystem::exists(plan.third_party / pipeline.fetched / "complete"))
@@ -75,13 +60,13 @@ std::string refusal(const Pipeline& pipeline, const Shape& shape, const Plan& pl
   return pipeline.refusal ? pipeline.refusal(shape) : "";
 }
 
-LaunchCost cost_of(const RecordedLaunch& launch) {
+LaunchCost cost_of(const RecordedLaunch& launch, const RegisterTable& table) {
   LaunchCost cost;
   cost.entry = launch.entry;
   cost.blocks = launch.options.grid.count();
   cost.block_threads = launch.options.block.count();
   cost.dynamic_shared_bytes = launch.options.dynamic_shared_bytes;
-  cost.allotted = allotted(launch.entry);
+  cost.allotted = table.of(launch.entry);
   cost.profile = launch.report.profile;
   return cost;
 }
@@ -105,11 +90,12 @@ Timing timed(gpu::Device& device, std::span<const RecordedLaunch> launches, cons
 
 void run_into(Cost& cost, gpu::Device& device, const Pipeline& pipeline, const Input& input,
               const Plan& plan) {
+  const RegisterTable table(plan.third_party);
   RecordingDevice recording(device);
   const PipelineRun run = pipeline.run(recording, input);
   const auto launches = std::span(recording.launches()).subspan(run.first_launch);
   for (const RecordedLaunch& launch : launches) {
-    cost.launches.push_back(cost_of(launch));
+    cost.launches.push_back(cost_of(launch, table));
     for (const auto& seen : launch.report.observations)
       cost.unsafe_observations += seen.severity == reference::Severity::kNote ? 0 : 1;
   }

@@ -10,20 +10,16 @@
 #include "gpu/device.h"
 #include "gpu/launch_profile.h"
 #include "tools/cost/pipeline.h"
+#include "tools/cost/register_table.h"
 
 namespace draftproof::tools::cost {
-
-/// What ptxas allots an entry, for sm_90.
-struct Registers {
-  std::uint64_t registers = 0, spilled_bytes = 0, shared_bytes = 0;
-};
 
 struct LaunchCost {
   std::string entry;
   std::uint64_t blocks = 0;
   std::uint64_t block_threads = 0;
   std::uint64_t dynamic_shared_bytes = 0;
-  std::optional<Registers> allotted;          ///< of entries that registers.csv knows
+  std::optional<Registers> allotted;          ///< by ptxas, of entries that a table knows
   std::optional<gpu::LaunchProfile> profile;  ///< on the emulated device
 };
 

@@ -112,6 +112,16 @@ compile() {
   mv "$ptx.next" "$ptx"
 }
 
+# registers OUT ARCHITECTURE: what ptxas allots the entries of OUT, where there is a ptxas.
+registers() {
+  local ptxas
+  ptxas=$( (find_nvcc) 2>/dev/null || true)
+  ptxas=$(dirname "$ptxas")/ptxas
+  [[ -x $ptxas ]] || return 0
+  PTXAS_CHECK_ARCHITECTURES=$2 gpu/kernels/ptxas_check.sh "$ptxas" - "$1"/*.ptx \
+    >"$1/registers.csv" 2>"$1/ptxas.log" || rm -f "$1/registers.csv"
+}
+
 finish() {
   printf '%s\n' "$inputs" >"$1/complete"
   say "wrote $1"
@@ -134,6 +144,7 @@ fetch_flashinfer() {
   compile "$out" flashinfer_chain "${flags[@]}" "-DDRAFTPROOF_DYNAMIC_SMEM=$smem" \
     -I "$out/include"
   compile "$out" flashinfer_pipeline "${flags[@]}" -I "$out/include"
+  registers "$out" sm_90
   finish "$out"
 }
 
@@ -150,6 +161,7 @@ fetch_sglang() {
   # The flags are those that the package compiles with.
   compile "$out" sglang_tree -std=c++20 -O3 --expt-relaxed-constexpr \
     -I "$out/sglang_include" -I "$out/include"
+  registers "$out" sm_90
   finish "$out"
 }
 
@@ -175,6 +187,7 @@ fetch_vllm() {
     fail "Triton could not compile the kernels ($out/triton.log)"
   }
   rm -rf "$out/cache"
+  registers "$out" sm_90a
   finish "$out"
 }
 

@@ -1,0 +1,30 @@
+// RegisterTable: what ptxas allots entries, ours and those that were fetched.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace draftproof::tools::cost {
+
+struct Registers {
+  std::uint64_t registers = 0, spilled_bytes = 0, shared_bytes = 0;
+};
+
+class RegisterTable {
+ public:
+  /// Our entries for sm_90, and those of every registers.csv in a folder of `third_party`.
+  explicit RegisterTable(const std::filesystem::path& third_party);
+  /// Nothing for an entry that no table has.
+  std::optional<Registers> of(const std::string& entry) const;
+
+ private:
+  void add(std::string_view table);
+
+  std::map<std::string, Registers> lines_;
+};
+
+}  // namespace draftproof::tools::cost
