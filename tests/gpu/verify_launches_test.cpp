@@ -119,6 +119,19 @@ TEST(VerifyLaunches, RefuseSizesOutOfRange) {
       "row stride");
 }
 
+/// What is remembered of rejected siblings lies in shared memory.
+TEST(VerifyLaunches, TakeNoMoreSiblingsThanTheirTrailHolds) {
+  for (const char* name : {"with-replacement", "without-replacement"}) {
+    const VerifyRule& rule = *verify_rule(name);
+    expect(
+        rule, [](auto& a) { a.padded_draft_count = 513; }, DRAFTPROOF_OUT_OF_RANGE,
+        "padded_draft_count");
+    draftproof_verify_arguments arguments = sound_arguments(rule);
+    arguments.padded_draft_count = 512;
+    EXPECT_NE(check(rule, arguments).code, DRAFTPROOF_OUT_OF_RANGE);
+  }
+}
+
 TEST(VerifyLaunches, RefuseNullAndMisalignedBuffersByName) {
   const std::pair<draftproof_pointer draftproof_verify_arguments::*, const char*> fields[] = {
       {&draftproof_verify_arguments::draft_tokens, "draft_tokens"},
