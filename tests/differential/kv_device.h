@@ -70,8 +70,12 @@ class DeviceArray {
 
 class KvDevice {
  public:
-  explicit KvDevice(gpu::KernelTexts texts, std::uint64_t seed = 1)
-      : device_(gpu::make_emulated_device()), modules_(*device_, std::move(texts)), dice_(seed) {}
+  /// `device`: the emulated one where it is none.
+  explicit KvDevice(gpu::KernelTexts texts, std::uint64_t seed = 1,
+                    std::unique_ptr<gpu::Device> device = nullptr)
+      : device_(device ? std::move(device) : gpu::make_emulated_device()),
+        modules_(*device_, std::move(texts)),
+        dice_(seed) {}
 
   gpu::Device& device() { return *device_; }
 

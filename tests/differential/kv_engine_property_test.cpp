@@ -2,11 +2,15 @@
 // engine's caches hold. Method: the engine runs random histories of random configurations, and
 // small worlds whole, with caches that are mirrored on the device (kv_mirror.h) and recurrent
 // states that a kernel selects; the engine's own twin looks on.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <fstream>
 #include <numeric>
+#include <sstream>
 
+#include "gpu/ptx_patch.h"
 #include "properties/state/explorer.h"
 #include "properties/state/random_history.h"
 #include "properties/state/worlds.h"
@@ -187,6 +191,26 @@ TEST_F(KvEngine, HoldsWhatItsCachesHoldInCopiesOfEngines) {
                                   << to_string(found.result);
   }
   tell();
+}
+
+/// The alarm rings: cells of rejected nodes are kept, and the tree's world does not stay clean.
+TEST_F(KvEngine, TellsAKernelThatKeepsCellsOfRejectedNodes) {
+  std::ostringstream text;
+  text << std::ifstream(DRAFTPROOF_SOURCE_DIR
+                        "/fixtures/mutants/kernels/kv/kv_rejected_cells_kept.ptxpatch")
+              .rdbuf();
+  const gpu::PtxPatch patch = gpu::parse_ptx_patch(text.str(), "kv_rejected_cells_kept");
+  gpu::KernelTexts texts = gpu::embedded_texts();
+  texts.at(patch.module) = gpu::patched(patch, texts.at(patch.module));
+  shared_ = std::make_shared<MirrorDevice>(std::move(texts), 5);
+  state::World world = state::world("tree-greedy");
+  world.make_engine = mirrored();
+  state::HistoryResult result;
+  for (std::uint64_t seed = 0; seed < 100 && result.is_clean(); ++seed) {
+    Dice dice(seed);
+    result = state::run(world, state::history_of(world, numbers(dice, 60, 1 << 30)));
+  }
+  EXPECT_THAT(result.exception, testing::HasSubstr("cells: plane 0"));
 }
 
 /// What no engine here asks for: forks that share partly filled pages, trims, refused calls.

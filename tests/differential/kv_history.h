@@ -69,7 +69,8 @@ class KvWorld {
 
   std::unique_ptr<KvCache> cache(int page_size) {
     const int page_max = (limits_.length_max + 2 * limits_.nodes_max + 8) / page_size + 3;
-    const KvLayout layout = random_layout(dice_, page_size, page_max * 3 + limits_.row_count);
+    const KvLayout layout =
+        random_layout(dice_, page_size, pages_of_a_step(page_size) + 2 * page_max);
     const int window = dice_.is_one_in(3) ? dice_.between(1, 12) : 0;
     const int spare = dice_.is_one_in(2) ? dice_.between(1, 9) : 0;
     return std::make_unique<KvCache>(device_, layout, limits_.row_count, page_max, window, spare);
@@ -79,13 +80,16 @@ class KvWorld {
 
   bool is_open(int row) { return target_->sequence(row).root >= 0; }
 
-  /// Room for what a step may take, in both caches.
+  /// Pages that a step of all rows may take at most: a backlog and a draft, and a copy each.
+  int pages_of_a_step(int page_size) const {
+    return limits_.row_count * ((2 * limits_.nodes_max + 12) / page_size + 3);
+  }
+
   bool has_room() {
-    const auto need = [&](KvCache& cache) {
-      return limits_.row_count *
-             ((2 * limits_.nodes_max + 12) / cache.pool().layout().page_size + 3);
+    const auto has = [&](KvCache& cache) {
+      return cache.free_pages() >= pages_of_a_step(cache.pool().layout().page_size);
     };
-    return target_->free_pages() >= need(*target_) && draft_->free_pages() >= need(*draft_);
+    return has(*target_) && has(*draft_);
   }
 
   void close(int row) {

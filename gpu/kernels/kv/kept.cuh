@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "gpu/kernels/arguments/kv.h"
-#include "gpu/kernels/kv/places.cuh"
+#include "gpu/kernels/kv/anchor.cuh"
 
 namespace draftproof::gpu::kernels::kv {
 

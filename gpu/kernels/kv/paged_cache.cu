@@ -6,9 +6,9 @@
 // for every block size, grid, order and schedule: bytes are moved, and each by one thread.
 #include <cstdint>
 
+#include "gpu/kernels/kv/anchor.cuh"
 #include "gpu/kernels/kv/cells.cuh"
 #include "gpu/kernels/kv/kept.cuh"
-#include "gpu/kernels/kv/places.cuh"
 
 namespace draftproof::gpu::kernels::kv {
 

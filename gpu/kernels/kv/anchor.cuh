@@ -1,5 +1,5 @@
-// Places of the KV kernels where patches plant their faults, as gpu/kernels/anchor.cuh has them of
-// the others: comments in the PTX that name registers and emit nothing.
+// Anchors of the KV kernels, where patches plant their faults, as gpu/kernels/anchor.cuh has them
+// of the others: comments in the PTX that name registers and emit nothing.
 #pragma once
 
 #include <cstdint>
