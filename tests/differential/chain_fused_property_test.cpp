@@ -46,7 +46,7 @@ class ChainFused : public testing::Test {
   std::map<std::string, gpu::FusedVerifier> subjects_;
 };
 
-TEST_F(ChainFused, AgreesOnSmallVocabularies) { expect_parity("chain", 41, 600, {1, 64, 6, 4}); }
+TEST_F(ChainFused, AgreesOnSmallVocabularies) { expect_parity("chain", 41, 400, {1, 64, 6, 4}); }
 
 TEST_F(ChainFused, AgreesOnLongDrafts) { expect_parity("chain", 42, 25, {1, 8, 3, 70}); }
 
