@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <random>
@@ -100,6 +101,15 @@ void write_at(gpu::Device& device, const gpu::Buffer& buffer, std::size_t first,
     device.write(buffer.pointer() + first * sizeof(T), std::as_bytes(std::span(values)));
 }
 
+/// On a device that does not watch its memory, bytes that nobody writes hold kUnwritten.
+inline void leave_unwritten(gpu::Device& device,
+                            std::initializer_list<const gpu::Buffer*> buffers) {
+  if (device.observes()) return;
+  for (const gpu::Buffer* buffer : buffers)
+    if (buffer->bytes() != 0)
+      device.write(buffer->pointer(), std::vector<std::byte>(buffer->bytes(), kUnwritten));
+}
+
 /// The buffers of one layout launch.
 class LayoutRun {
  public:
@@ -118,6 +128,8 @@ class LayoutRun {
         next_siblings_(device, slots() * 4, "next_siblings"),
         masks_(device, slots() * mask_words_ * 8, "ancestor_masks"),
         records_(device, batch.trees.size() * sizeof(draftproof_tree_record), "records") {
+    leave_unwritten(device, {&parents_, &tokens_, &depths_, &positions_, &first_children_,
+                             &next_siblings_, &masks_, &records_});
     for (std::size_t r = 0; r < batch.trees.size(); ++r) {
       const auto& tree = batch.trees[r];
       const auto here = [&](const auto& values) {

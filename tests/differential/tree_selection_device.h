@@ -40,6 +40,8 @@ class SelectionRun {
         kept_parents_(device, kept_slots() * 4, "kept_parents"),
         kept_tokens_(device, kept_slots() * 4, "kept_tokens"),
         records_(device, batch.trees.size() * sizeof(draftproof_tree_record), "records") {
+    leave_unwritten(device, {&parents_, &tokens_, &scores_, &candidates_, &kept_parents_,
+                             &kept_tokens_, &records_});
     for (std::size_t r = 0; r < batch.trees.size(); ++r) {
       const auto here = [&](const auto& values) {
         return std::vector(values.begin(),
