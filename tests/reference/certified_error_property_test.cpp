@@ -39,7 +39,8 @@ struct Evaluations {
   int real = 0;                ///< of these, called real
 };
 
-Evaluations evaluations_of(int models, const ErrorModel& error_model) {
+Evaluations evaluations_of(int models, const ErrorModel& error_model,
+                           tests::EvaluationKind kind = {}) {
   std::mt19937_64 source(20);
   std::vector<double> shares;
   Evaluations found;
@@ -54,7 +55,7 @@ Evaluations evaluations_of(int models, const ErrorModel& error_model) {
     LlamaCache cache;
     const auto truth = ToyLlama(weights, error_model).forward(tree, cache);
     double share = 0.0;
-    const auto evaluated = tests::RoundedLlama<float>(weights, &source).forward(tree);
+    const auto evaluated = tests::RoundedLlama<float>(weights, &source, kind).forward(tree);
     for (std::size_t i = 0; i < truth.size(); ++i) {
       share = std::max(share, share_of_bound(truth[i], evaluated[i]));
       const auto argmax = [](const auto& row) {
@@ -86,6 +87,23 @@ TEST(CertifiedError, HoldsForEveryOrderOfEveryModelAndIsNotVacuous) {
   EXPECT_GT(found.typical_share, 0.002);
   EXPECT_GT(found.decided, 0.99);
   EXPECT_EQ(found.real, 0) << found.disagreements;
+}
+
+/// Inputs rounded to bf16 and truncated sums: some thousand times the error, and a bound of its
+/// own.
+TEST(CertifiedError, HoldsForTensorCoresUnderTheirOwnModelOnly) {
+  const tests::EvaluationKind kind{true, false};
+  const Evaluations found = evaluations_of(300, kBfloat16TensorCores, kind);
+  RecordProperty("share_max", std::to_string(found.share_max));
+  EXPECT_LT(found.share_max, 1.0);
+  EXPECT_EQ(found.real, 0);
+  EXPECT_GT(evaluations_of(30, {}, kind).share_max, 1.0);
+}
+
+TEST(CertifiedError, HoldsForASoftmaxThatIsRescaledFromCellToCell) {
+  ErrorModel online;
+  online.softmax_rescales_max = 4;
+  EXPECT_LT(evaluations_of(300, online, {false, true}).share_max, 1.0);
 }
 
 /// A hundredth of the unit is no bound, and the very same evaluations say so.

@@ -15,14 +15,25 @@
 
 namespace draftproof::tests {
 
+/// What an evaluation does beside summing in some order.
+struct EvaluationKind {
+  bool rounds_inputs = false;     ///< of products of matrices to bf16, and truncates their sums
+  bool rescales_softmax = false;  ///< online: from cell to cell, rescaled where the largest grows
+};
+
 template <class Real>
 class RoundedLlama {
  public:
   using Row = std::vector<Real>;
 
   /// `order` may be null: then sums run from left to right and no operation is moved.
-  RoundedLlama(const reference::model::ToyLlamaWeights& weights, std::mt19937_64* order)
-      : weights_(weights), config_(weights.config), order_(order), cells_(weights.layers.size()) {}
+  RoundedLlama(const reference::model::ToyLlamaWeights& weights, std::mt19937_64* order,
+               EvaluationKind kind = {})
+      : weights_(weights),
+        config_(weights.config),
+        order_(order),
+        kind_(kind),
+        cells_(weights.layers.size()) {}
 
   std::vector<Row> forward(std::span<const reference::model::LlamaRow> rows) {
     std::vector<Row> hidden;
@@ -83,7 +94,32 @@ class RoundedLlama {
     return tree_sum(a, b, begin, middle) + tree_sum(a, b, middle, end);
   }
 
+  /// Rounded to the 8 significant bits of bf16, to nearest.
+  static Real narrowed(Real value) {
+    int exponent = 0;
+    const double fraction = std::frexp(static_cast<double>(value), &exponent);
+    return static_cast<Real>(std::ldexp(std::nearbyint(std::ldexp(fraction, 8)), exponent - 8));
+  }
+
+  /// Sums cut off behind 24 bits, as tensor cores do.
+  static Row truncated_product(const std::vector<float>& matrix, const Row& x) {
+    Row y;
+    for (std::size_t at = 0; at < matrix.size(); at += x.size()) {
+      float total = 0.0f;
+      for (std::size_t k = 0; k < x.size(); ++k) {
+        const double exact = static_cast<double>(total) + static_cast<double>(matrix[at + k]) *
+                                                              static_cast<double>(narrowed(x[k]));
+        const float rounded = static_cast<float>(exact);
+        const bool is_away = std::abs(static_cast<double>(rounded)) > std::abs(exact);
+        total = is_away ? std::nextafter(rounded, 0.0f) : rounded;
+      }
+      y.push_back(static_cast<Real>(total));
+    }
+    return y;
+  }
+
   Row product(const std::vector<float>& matrix, const Row& x) {
+    if (kind_.rounds_inputs) return truncated_product(matrix, x);
     Row y;
     for (std::size_t at = 0; at < matrix.size(); at += x.size())
       y.push_back(
@@ -149,6 +185,10 @@ class RoundedLlama {
       Row weights;
       for (const Cell* cell : seen)
         weights.push_back(sum(part(query, head * config_.head_dim), part(cell->key, at)) * scale);
+      if (kind_.rescales_softmax) {
+        mix_online(weights, seen, at, out);
+        continue;
+      }
       const Real largest = *std::max_element(weights.begin(), weights.end());
       for (Real& weight : weights) weight = exponential(weight - largest);
       const Real total = sum(weights, Row(weights.size(), Real{1}));
@@ -160,6 +200,24 @@ class RoundedLlama {
       }
     }
     return out;
+  }
+
+  void mix_online(const Row& scores, const std::vector<const Cell*>& seen, int at, Row& out) {
+    Real largest = scores[0], total = 0;
+    Row values(static_cast<std::size_t>(config_.head_dim));
+    for (std::size_t j = 0; j < seen.size(); ++j) {
+      if (scores[j] > largest) {
+        const Real scale = exponential(largest - scores[j]);
+        total *= scale;
+        for (Real& value : values) value *= scale;
+        largest = scores[j];
+      }
+      const Real weight = exponential(scores[j] - largest);
+      total += weight;
+      for (std::size_t d = 0; d < values.size(); ++d)
+        values[d] += weight * seen[j]->value[static_cast<std::size_t>(at) + d];
+    }
+    for (const Real value : values) out.push_back(value / total);
   }
 
   void mlp(const reference::model::LayerWeights& layer, Row& hidden) {
@@ -178,6 +236,7 @@ class RoundedLlama {
   const reference::model::ToyLlamaWeights& weights_;
   const reference::model::ToyLlamaConfig& config_;
   std::mt19937_64* order_;
+  EvaluationKind kind_;
   std::vector<std::vector<Cell>> cells_;
 };
 
