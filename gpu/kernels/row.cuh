@@ -59,6 +59,7 @@ __device__ __forceinline__ void for_each_element(const Element* row, std::uint32
 
 /// How a row's logits are read: as they are.
 struct RawLogits {
+  static constexpr bool kIsSearched = false;  ///< one logit costs no more in a sweep than alone
   __device__ __forceinline__ float logit(std::uint32_t, float raw) const { return raw; }
   template <class Element, class Visit>
   __device__ __forceinline__ void for_each(const Element* row, std::uint32_t count,

@@ -53,6 +53,8 @@ __device__ __noinline__ float listed_logit(const AdjustedRow& row, std::uint32_t
 
 /// A prepared row.
 struct FilteredLogits {
+  static constexpr bool kIsSearched = true;
+
   const AdjustedRowScratch* scratch;
   const std::uint32_t* mask;
   std::uint32_t entry_count;

@@ -77,6 +77,59 @@ __device__ __forceinline__ void choose_digit(SelectScratch& scratch, const NeedO
 /// Where among equal logits a filter ends.
 enum class Ties : std::uint32_t { kKeepAll, kLowestIdsFirst };
 
+/// id_of_tie where a logit by itself costs a search, and a sweep over all of them does not: the
+/// sweep counts ties by segments of ids, one a word of the bins, and only the ids of one are
+/// searched.
+template <class Element, class Logits>
+__device__ __forceinline__ std::uint32_t id_of_counted_tie(const Element* row,
+                                                           std::uint32_t vocab_size,
+                                                           const Logits& logits, Cut current,
+                                                           std::uint32_t key, std::uint64_t rank,
+                                                           SelectScratch& scratch) {
+  constexpr std::uint32_t kSegments = 2 * kBinCount;
+  constexpr std::uint32_t kPerLane = kSegments / kWarpLanes;
+  const std::uint32_t length = (vocab_size + kSegments - 1) / kSegments;
+  const auto count_of = [&](std::uint32_t segment) -> std::uint32_t& {
+    return segment < kBinCount ? scratch.low[segment] : scratch.high[segment - kBinCount];
+  };
+  clear_bins(scratch);
+  __syncthreads();
+  for_each_logit(row, vocab_size, logits, [&](std::uint32_t id, float logit) {
+    if (key_of(logit) == key && current.keeps(key, id)) atomicAdd(&count_of(id / length), 1u);
+  });
+  __syncthreads();
+  if (threadIdx.x < kWarpLanes) {
+    const std::uint32_t lane = threadIdx.x;
+    std::uint64_t own = 0;
+    for (std::uint32_t i = 0; i < kPerLane; ++i) own += count_of(lane * kPerLane + i);
+    const std::uint64_t through = warp_prefix(own);
+    const std::uint32_t reached = __ballot_sync(0xffffffffu, through >= rank);
+    const int found = reached == 0 ? 31 : __ffs(static_cast<int>(reached)) - 1;
+    std::uint64_t left = rank - exchange_from(through - own, found);
+    std::uint32_t segment = static_cast<std::uint32_t>(found) * kPerLane;
+#pragma unroll 1
+    for (; count_of(segment) < left && segment % kPerLane < kPerLane - 1; ++segment)
+      left -= count_of(segment);
+    const std::uint32_t end = min(segment * length + length, vocab_size);
+    std::uint32_t answer = kAnyId;
+#pragma unroll 1
+    for (std::uint32_t first = segment * length; first < end && answer == kAnyId;
+         first += kWarpLanes) {
+      const std::uint32_t id = first + lane;
+      const bool is_tie =
+          id < end && current.keeps(key, id) && key_of(logits.logit(id, widened(row[id]))) == key;
+      const std::uint32_t ties = __ballot_sync(0xffffffffu, is_tie);
+      const std::uint32_t before = __popc(ties & ((1u << lane) - 1));
+      const std::uint32_t hit = __ballot_sync(0xffffffffu, is_tie && before + 1 == left);
+      if (hit != 0) answer = first + static_cast<std::uint32_t>(__ffs(static_cast<int>(hit)) - 1);
+      left -= min(static_cast<std::uint64_t>(__popc(ties)), left);
+    }
+    if (lane == 0) scratch.cut.id = answer;
+  }
+  __syncthreads();
+  return scratch.cut.id;
+}
+
 /// The id of the rank-th kept token, counted from 1 in id order, whose key is `key`. Valid in all
 /// threads.
 template <class Element, class Logits>
@@ -84,6 +137,8 @@ __device__ __forceinline__ std::uint32_t id_of_tie(const Element* row, std::uint
                                                    const Logits& logits, Cut current,
                                                    std::uint32_t key, std::uint64_t rank,
                                                    SelectScratch& scratch) {
+  if constexpr (Logits::kIsSearched)
+    return id_of_counted_tie(row, vocab_size, logits, current, key, rank, scratch);
   const auto weight = [&](std::uint32_t id) -> std::uint64_t {
     return key_of(logits.logit(id, widened(row[id]))) == key && current.keeps(key, id) ? 1 : 0;
   };
