@@ -115,6 +115,19 @@ TEST_F(LaunchProfileTest, ASecondReadIsRequestedTwiceAndDistinctOnceInEachBlock)
   EXPECT_EQ(twice.warps, 6u);
 }
 
+TEST_F(LaunchProfileTest, APollIsTrafficOnceHoweverLongItLasts) {
+  const auto polled = [&](const std::string& order, int turns) {
+    return profile("mov.u32 %r1, " + std::to_string(turns) + "; L: ld." + order +
+                   "global.u32 %r2, [%a]; sub.u32 %r1, %r1, 1; setp.ne.u32 %p1, %r1, 0;"
+                   "@%p1 bra L; ld." +
+                   order + "global.u32 %r2, [%a+4];");
+  };
+  expect_traffic(polled("relaxed.gpu.", 3).loads, 2, 2, 2, 1);
+  expect_traffic(polled("relaxed.gpu.", 30).loads, 2, 2, 2, 1);
+  // A plain load in a loop is no poll.
+  expect_traffic(polled("", 3).loads, 4, 4, 4, 1);
+}
+
 TEST_F(LaunchProfileTest, StoresAreKeptApart) {
   const LaunchProfile both = profile(
       "mul.wide.u32 %q1, %t, 4; add.s64 %q1, %b, %q1;"

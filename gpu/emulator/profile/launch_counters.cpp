@@ -68,6 +68,17 @@ bool diverges(const Instruction& in, const Frame& frame, LaneMask mask, LaneMask
   return active != mask;
 }
 
+/// `last` is a hash of the warp's strong load before, and becomes this one's.
+bool is_repeated_poll(const Instruction& in, const WarpAccess& access, std::uint64_t& last) {
+  if (in.access.order == Order::kWeak) return false;
+  std::uint64_t hash = 0xcbf29ce484222325u ^ static_cast<std::uint64_t>(in.ptx_line);
+  for (std::size_t i = 0; i < access.count; ++i)
+    hash = (hash ^ access.addresses[i]) * 0x100000001b3u;
+  const bool is_repeated = hash == last;
+  last = hash;
+  return is_repeated;
+}
+
 void add(GlobalTraffic& traffic, const SectorSet& sectors) {
   traffic.distinct_sectors += sectors.count();
 }
@@ -87,6 +98,7 @@ LaunchCounters::BlockCounts& LaunchCounters::counts_of(std::uint32_t block) {
     if (last_->instructions.empty()) {
       last_->instructions.assign(warps_a_block_, 0);
       last_->waits.assign(warps_a_block_, 0);
+      last_->polls.assign(warps_a_block_, 0);
     }
   }
   return *last_;
@@ -107,7 +119,7 @@ void LaunchCounters::step(const Instruction& in, const Frame& frame, LaneMask ma
     case Kind::kAtomic:
     case Kind::kReduction:
     case Kind::kCopyAsync:
-      if (active != 0) access(in, frame, active, counts);
+      if (active != 0) access(in, frame, active, counts, warp);
       break;
     case Kind::kBranch:
     case Kind::kIndexedBranch:
@@ -121,7 +133,7 @@ void LaunchCounters::step(const Instruction& in, const Frame& frame, LaneMask ma
 }
 
 void LaunchCounters::access(const Instruction& in, const Frame& frame, LaneMask active,
-                            BlockCounts& counts) {
+                            BlockCounts& counts, std::uint32_t warp) {
   if (in.kind == Kind::kCopyAsync) {
     // Its shared side is written by the copy engine, behind the banks' queue of the warp.
     const auto width = static_cast<std::uint32_t>(in.modifier);
@@ -136,6 +148,8 @@ void LaunchCounters::access(const Instruction& in, const Frame& frame, LaneMask 
     case Window::kGlobal:
       if (is_atomic)
         atomic_access(access, profile_.global_atomics, global_queues_);
+      else if (in.kind == Kind::kLoad && is_repeated_poll(in, access, counts.polls[warp]))
+        break;
       else if (in.kind == Kind::kLoad)
         global_access(access, profile_.loads, counts.loaded);
       else

@@ -1,5 +1,7 @@
 // LaunchCounters: fills a LaunchProfile while a launch runs. The machine tells it of every step of
-// a warp; addresses are read from the registers, before the access happens.
+// a warp; addresses are read from the registers, before the access happens. A poll, the same strong
+// load of the same addresses by a warp again, is traffic once: how often it is repeated says the
+// schedule, not the kernel. As instructions all of them count.
 #pragma once
 
 #include <cstdint>
@@ -35,6 +37,7 @@ class LaunchCounters {
   struct BlockCounts {
     std::vector<std::uint64_t> instructions;  ///< by warp
     std::vector<std::uint64_t> waits;         ///< at barriers, by warp
+    std::vector<std::uint64_t> polls;         ///< a hash of the last strong load, by warp
     std::uint64_t barriers = 0;
     SectorSet loaded, stored;
     Queues atomics;  ///< shared memory
@@ -42,7 +45,8 @@ class LaunchCounters {
 
   BlockCounts& counts_of(std::uint32_t block);
   void fold(const BlockCounts& counts);
-  void access(const Instruction& in, const Frame& frame, LaneMask active, BlockCounts& counts);
+  void access(const Instruction& in, const Frame& frame, LaneMask active, BlockCounts& counts,
+              std::uint32_t warp);
   void global_access(const WarpAccess& access, GlobalTraffic& traffic, SectorSet& sectors);
   static void atomic_access(const WarpAccess& access, AtomicTraffic& traffic, Queues& queues);
 
