@@ -175,6 +175,7 @@ TEST(Borders, LibrariesStayInTheirFolders) {
   expect_clean(third_party_rule);
   EXPECT_EQ(third_party_rule({"gpu/a.cpp", {"#include <CLI/CLI.hpp>"}}).size(), 1u);
   EXPECT_EQ(third_party_rule({"tools/a.cpp", {"#include <httplib.h>"}}).size(), 1u);
+  EXPECT_EQ(third_party_rule({"reference/model/a.cpp", {"#include <Eigen/Core>"}}).size(), 1u);
 }
 
 TEST(Borders, WhatChecksSharesNoCodeWithWhatItChecks) {
@@ -190,6 +191,8 @@ TEST(Borders, WhatChecksSharesNoCodeWithWhatItChecks) {
   EXPECT_EQ(complaints("fixtures/chain_skeleton.cpp", "reference/verify/chain.h"), 1u);
   EXPECT_EQ(complaints("properties/laws.cpp", "reference/verify/rows.h"), 1u);
   EXPECT_EQ(complaints("oracle/threshold.cpp", "reference/mass.h"), 0u);
+  EXPECT_EQ(complaints("gpu/target_forward.cpp", "reference/model/toy_llama.h"), 1u);
+  EXPECT_EQ(complaints("gpu/target_forward.cpp", "reference/model/toy_llama_weights.h"), 0u);
 }
 
 TEST(Borders, NamespacesAreFolders) {
