@@ -26,7 +26,7 @@ std::string finding(const gpu::KernelTexts& texts, const Tamper& tamper = {}) {
     int step = 0;
     try {
       KvDevice device(texts, static_cast<std::uint64_t>(world) + 1);
-      KvWorld live(device, static_cast<std::uint64_t>(world) + 500, {world % 3 + 2, 4, 6, 40});
+      KvWorld live(device, static_cast<std::uint64_t>(world) + 500, {world % 3 + 2, 4, 14, 60});
       if (tamper) tamper(live);
       for (; step < kSteps; ++step) live.step();
     } catch (const Disparity& found) {

@@ -116,22 +116,20 @@ __device__ __forceinline__ void with_vector(std::uint32_t width, const Act& act)
   }
 }
 
-/// Copies one column `count` times in order, loads kAhead ahead: from(i) and to(i) are addresses.
-template <class Vector, class From, class To>
+/// Copies one column `count` times in order, the loads of `ahead` copies before their stores:
+/// from(i) and to(i) are addresses.
+template <class Vector, std::uint32_t ahead = kAhead, class From, class To>
 __device__ __forceinline__ void copy_column(std::uint32_t count, const From& from, const To& to) {
-  std::uint32_t i = 0;
 #pragma unroll 1
-  for (; i + kAhead <= count; i += kAhead) {
-    Vector held[kAhead];
+  for (std::uint32_t i = 0; i < count; i += ahead) {
+    Vector held[ahead];
 #pragma unroll
-    for (std::uint32_t j = 0; j < kAhead; ++j)
-      held[j] = *reinterpret_cast<const Vector*>(from(i + j));
+    for (std::uint32_t j = 0; j < ahead; ++j)
+      if (i + j < count) held[j] = *reinterpret_cast<const Vector*>(from(i + j));
 #pragma unroll
-    for (std::uint32_t j = 0; j < kAhead; ++j) *reinterpret_cast<Vector*>(to(i + j)) = held[j];
+    for (std::uint32_t j = 0; j < ahead; ++j)
+      if (i + j < count) *reinterpret_cast<Vector*>(to(i + j)) = held[j];
   }
-#pragma unroll 1
-  for (; i < count; ++i)
-    *reinterpret_cast<Vector*>(to(i)) = *reinterpret_cast<const Vector*>(from(i));
 }
 
 __device__ __forceinline__ bool is_of_slots(const draftproof_kv_plane& plane) {

@@ -64,7 +64,8 @@ extern "C" __global__ void __launch_bounds__(1024, 1) draftproof_kv_gather_rows(
       const std::uint64_t to =
           rows.destination + destination * rows.destination_stride + next * width;
       with_vector(width, [&](auto vector) {
-        copy_column<decltype(vector)>(
+        // Two ahead: kept rows are looked up on the way, and 64 registers hold no more.
+        copy_column<decltype(vector), 2>(
             count,
             [&](std::uint32_t row) {
               auto offset = static_cast<std::uint32_t>(kept.offset(row));
