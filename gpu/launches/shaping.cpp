@@ -40,9 +40,7 @@ std::uint64_t row_count(const Arguments& a) {
   return target_slots(a) + (has_draft_rows(a) ? draft_slots(a) : 0);
 }
 /// Few long rows: a block a row would leave most of a device idle.
-bool suits_split(const Arguments& a) {
-  return !has_adjustments(a) && row_count(a) <= 64 && a.vocab_size >= 16384;
-}
+bool suits_split(const Arguments& a) { return row_count(a) <= 64 && a.vocab_size >= 16384; }
 /// Blocks that share a row; a slice is worth a few thousand tokens.
 std::uint64_t blocks_per_row(const Arguments& a) {
   if (variant_of(a) != DRAFTPROOF_SHAPING_SPLIT) return 1;
@@ -220,8 +218,9 @@ draftproof_result check(const Arguments& arguments) {
 draftproof_shaping_variant variant_of(const Arguments& arguments) {
   if (arguments.variant != DRAFTPROOF_SHAPING_CHOSEN)
     return static_cast<draftproof_shaping_variant>(arguments.variant);
-  return arguments.workspace != 0 && suits_split(arguments) ? DRAFTPROOF_SHAPING_SPLIT
-                                                            : DRAFTPROOF_SHAPING_GENERAL;
+  return arguments.workspace != 0 && !has_adjustments(arguments) && suits_split(arguments)
+             ? DRAFTPROOF_SHAPING_SPLIT
+             : DRAFTPROOF_SHAPING_GENERAL;
 }
 
 std::uint64_t workspace_bytes(const Arguments& arguments) {
