@@ -148,6 +148,49 @@ TEST(InterfaceCalls, LaunchRightArgumentsOnceOnTheirStream) {
                 "paged_cache");
 }
 
+/// Nothing at all, and a struct of zeros: as arguments they are refused by every call there is.
+template <class Arguments>
+void expect_nothing_from_zeros(const char* name, Plan<Arguments> plan, Launch<Arguments> launch) {
+  RecordedLibrary recorded;
+  const Arguments zeros{};
+  for (const draftproof_result& result :
+       {plan(nullptr, &zeros, nullptr), plan(&recorded.library, nullptr, nullptr),
+        launch(nullptr, &zeros, nullptr), launch(&recorded.library, nullptr, nullptr)})
+    EXPECT_EQ(result.code, DRAFTPROOF_NULL_POINTER) << name;
+  for (const draftproof_result& result :
+       {plan(&recorded.library, &zeros, nullptr), launch(&recorded.library, &zeros, nullptr)}) {
+    EXPECT_NE(result.code, DRAFTPROOF_OK) << name;
+    EXPECT_STRNE(result.text, "") << name;
+  }
+  EXPECT_TRUE(recorded.executor->list.empty()) << name;
+}
+
+#define DRAFTPROOF_EXPECT_NOTHING_FROM_ZEROS(name) \
+  expect_nothing_from_zeros<name##_arguments>(#name, name##_plan, name##_launch)
+
+TEST(InterfaceCalls, RefuseNothingAndZerosEveryOneOfThem) {
+  DRAFTPROOF_EXPECT_NOTHING_FROM_ZEROS(draftproof_acceptance);
+  DRAFTPROOF_EXPECT_NOTHING_FROM_ZEROS(draftproof_shape_rows);
+  DRAFTPROOF_EXPECT_NOTHING_FROM_ZEROS(draftproof_verify_adjusted);
+  DRAFTPROOF_EXPECT_NOTHING_FROM_ZEROS(draftproof_tree_layout);
+  DRAFTPROOF_EXPECT_NOTHING_FROM_ZEROS(draftproof_tree_selection);
+  DRAFTPROOF_EXPECT_NOTHING_FROM_ZEROS(draftproof_kv_copy_pages);
+  DRAFTPROOF_EXPECT_NOTHING_FROM_ZEROS(draftproof_kv_map_slots);
+  DRAFTPROOF_EXPECT_NOTHING_FROM_ZEROS(draftproof_kv_append);
+  DRAFTPROOF_EXPECT_NOTHING_FROM_ZEROS(draftproof_kv_commit);
+  DRAFTPROOF_EXPECT_NOTHING_FROM_ZEROS(draftproof_kv_gather_rows);
+  DRAFTPROOF_EXPECT_NOTHING_FROM_ZEROS(draftproof_kv_select_states);
+  DRAFTPROOF_EXPECT_NOTHING_FROM_ZEROS(draftproof_kv_release_pages);
+  DRAFTPROOF_EXPECT_NOTHING_FROM_ZEROS(draftproof_kv_poison);
+  DRAFTPROOF_EXPECT_NOTHING_FROM_ZEROS(draftproof_embed);
+  DRAFTPROOF_EXPECT_NOTHING_FROM_ZEROS(draftproof_rms_norm);
+  DRAFTPROOF_EXPECT_NOTHING_FROM_ZEROS(draftproof_gemm);
+  DRAFTPROOF_EXPECT_NOTHING_FROM_ZEROS(draftproof_rope_scatter);
+  DRAFTPROOF_EXPECT_NOTHING_FROM_ZEROS(draftproof_attention);
+  DRAFTPROOF_EXPECT_NOTHING_FROM_ZEROS(draftproof_swiglu);
+  DRAFTPROOF_EXPECT_NOTHING_FROM_ZEROS(draftproof_residual_add);
+}
+
 TEST(InterfaceCalls, RefuseWrongRowsAndLaunchNothing) {
   using Rows = draftproof_shape_rows_arguments;
   expect_refusals<Rows>(

@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "gpu/draftproof_kernels.h"
@@ -112,6 +114,28 @@ TEST_F(InterfaceEmulated, RefusesMemoryThatIsNotThere) {
   EXPECT_EQ(draftproof_emulated_allocate(library_, std::uint64_t{1} << 62, "all", &pointer).code,
             DRAFTPROOF_DEVICE);
   EXPECT_EQ(draftproof_emulated_free(nullptr, pointer).code, DRAFTPROOF_NULL_POINTER);
+}
+
+TEST_F(InterfaceEmulated, ServesThreadsOneAfterTheOther) {
+  const draftproof_sampling sampling = DRAFTPROOF_SAMPLING_DEFAULT;
+  std::vector<draftproof_shape_rows_arguments> list;
+  for (int i = 0; i < 4; ++i)
+    list.push_back(rows_of(put<float>({1, 2, static_cast<float>(3 + i)}, "rows"), 3, sampling));
+  std::vector<std::thread> threads;
+  std::atomic<int> failures = 0;
+  for (const auto& arguments : list)
+    threads.emplace_back([&, a = &arguments] {
+      for (int i = 0; i < 10; ++i)
+        failures += draftproof_shape_rows_launch(library_, a, nullptr).code != DRAFTPROOF_OK;
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(failures, 0);
+  for (int i = 0; i < 4; ++i) {
+    draftproof_row_record record{};
+    draftproof_emulated_read(library_, list[static_cast<std::size_t>(i)].target_records, &record,
+                             sizeof(record));
+    EXPECT_EQ(record.maximum, static_cast<float>(3 + i));
+  }
 }
 
 TEST_F(InterfaceEmulated, SaysThatItIsEmulated) {
