@@ -190,6 +190,11 @@ TEST(CheckCommand, UpholdsAControlThatOnlyLooksLossy) {
             0);
 }
 
+TEST(CheckCommand, UpholdsFusedAcceptance) {
+  const CommandResult result = draftproof(smoke("kernel_equals_reference", "fused"));
+  EXPECT_EQ(result.exit_code, has_kernels() ? 0 : 3) << result.out << result.err;
+}
+
 TEST(CheckCommand, JudgesOurEntriesFromPtxFiles) {
   if (!has_kernels()) GTEST_SKIP() << "no kernels are embedded in this build";
   const std::string file = DRAFTPROOF_BINARY_DIR "/kernels/chain.ptx";

@@ -9,6 +9,7 @@
 #include "gpu/cuda_device.h"
 #include "gpu/emulated_device.h"
 #include "gpu/emulator/text/parsed_module.h"
+#include "gpu/fused_verifier.h"
 #include "gpu/kernels/embedded.h"
 #include "gpu/launches/verify.h"
 #include "gpu/verifiers.h"
@@ -68,6 +69,20 @@ SubjectChoice kernel_subject(const SubjectSettings& settings, const std::string&
     SubjectInstance instance;
     instance.device = make_device(device);
     instance.verifier = gpu::make_kernel_verifier(*instance.device, rule, texts);
+    instance.twin = reference::verify::make_verifier(rule);
+    return instance;
+  };
+  return choice;
+}
+
+/// Fused acceptance, its work divided otherwise for every schedule seed.
+SubjectChoice fused_subject(const SubjectSettings& settings) {
+  SubjectChoice choice{"fused", make_device(settings.device)->name(), {}, {}, {}};
+  choice.rules = chosen_rules(gpu::fused_rules(), settings, choice.name);
+  choice.make = [device = settings.device](const std::string& rule) {
+    SubjectInstance instance;
+    instance.device = make_device(device);
+    instance.verifier = std::make_unique<gpu::FusedVerifier>(*instance.device, rule);
     instance.twin = reference::verify::make_verifier(rule);
     return instance;
   };
@@ -184,8 +199,9 @@ SubjectChoice named_subject(const SubjectSettings& settings) {
   if (settings.subject.empty() || settings.subject == "kernels") {
     return kernel_subject(settings, "kernels", std::nullopt);
   }
+  if (settings.subject == "fused") return fused_subject(settings);
   if (settings.subject.starts_with(kMutantPrefix)) return mutant_subject(settings);
-  refuse(fmt::format("unknown subject \"{}\"; known: reference, kernels, mutant:NAME (see: "
+  refuse(fmt::format("unknown subject \"{}\"; known: reference, kernels, fused, mutant:NAME (see: "
                      "draftproof list mutants)",
                      settings.subject),
          "--subject");
