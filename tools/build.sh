@@ -15,7 +15,7 @@ flock -n 9 || {
 tools/setup.sh
 nvcc=$(cat build/nvcc)
 cuda=${DRAFTPROOF_CUDA:-AUTO}
-configured="$PWD $nvcc $cuda"
+configured="$PWD $nvcc $cuda batches"
 [[ -z $nvcc ]] || export CUDACXX=$nvcc
 if [[ ! -f build/build.ninja || $(cat build/configured 2>/dev/null) != "$configured" ]]; then
   rm -f build/CMakeCache.txt
