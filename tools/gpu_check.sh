@@ -75,9 +75,9 @@ step() {
 }
 
 step 60 "$build/test_gpu_gpu"
-DRAFTPROOF_UPDATE_GOLDENS=1 step 120 "$build/test_differential_gpu"
+DRAFTPROOF_UPDATE_GOLDENS=1 step 90 "$build/test_differential_gpu"
 step 60 "$build/test_differential_golden"
-step 120 "$build/draftproof" check "${properties[@]}" --subject kernels --device "$device" \
+step 90 "$build/draftproof" check "${properties[@]}" --subject kernels --device "$device" \
   --battery smoke --report json --report-dir "$reports" --progress none
 
 written=("$goldens"/kernels_*.txt)
@@ -86,7 +86,7 @@ if [[ $bench == yes ]]; then
     file=$results/cost_${name}_$heat.json
     options=(--device "$device" "${shapes[@]}" --filters both --write "$file")
     [[ $heat == warm ]] || options+=(--cold)
-    step 110 "$build/draftproof" profile "${options[@]}"
+    step 140 "$build/draftproof" profile "${options[@]}"
     written+=("$file")
   done
   if command -v python3 >/dev/null; then
