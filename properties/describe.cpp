@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "properties/coin_iteration.h"
 #include "properties/names.h"
 #include "properties/number_text.h"
 
@@ -42,8 +43,9 @@ void tell_coins(const Case& value, const Request& request, std::size_t row, std:
   const bool is_last = row == request.proposal.tokens.size();
   for (Purpose purpose : {Purpose::kAccept, Purpose::kRecovered, Purpose::kBonus}) {
     if (is_last != (purpose == Purpose::kBonus)) continue;
-    const auto at = value.coins.find(
-        {request.id, request.position + static_cast<std::uint32_t>(row), purpose, 0, 0});
+    const auto at =
+        value.coins.find({request.id, request.position + static_cast<std::uint32_t>(row), purpose,
+                          0, coin_iteration(value, request)});
     const std::uint64_t coin = at == value.coins.end() ? value.fallback_coin : at->second;
     text += "\n    " + std::string(name_of(purpose_names(), purpose)) + " " + describe_coin(coin);
   }

@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "oracle/threshold.h"
+#include "properties/coin_iteration.h"
 #include "properties/draft_trees.h"
 #include "properties/laws.h"
 #include "reference/shaping.h"
@@ -198,6 +199,8 @@ Request nasty_request(const CaseShape& shape, const Batch& batch, std::uint32_t 
   if (shape.with_filters) request.sampling = nasty_sampling(random, batch.vocab_size);
   if (is_greedy(shape.rule)) request.sampling = {};
   if (is_greedy(shape.rule)) request.sampling.temperature = 0;
+  // Any iteration, where it counts.
+  if (shape.rule == "block") request.iteration = static_cast<std::uint32_t>(random.bits() >> 40);
   const int count = random.between(0, shape.draft_count_max);
   for (int i = 0; i <= count; ++i) {
     const bool is_tied = shape.is_at_edges && !random.once_in(3);
@@ -286,25 +289,26 @@ Token token_with_mass(Random& random, const MassRow& row) {
 void script_coins(Case& value, Random& random, bool with_edges) {
   value.seed.reset();
   for (const Request& request : value.batch.requests) {
+    const std::uint32_t iteration = coin_iteration(value, request);
     for (std::size_t i = 0; i <= request.proposal.tokens.size(); ++i) {
       const std::uint32_t position = request.position + static_cast<std::uint32_t>(i);
       for (Purpose purpose : {Purpose::kAccept, Purpose::kRecovered, Purpose::kBonus})
-        value.coins[{request.id, position, purpose, 0, 0}] = nasty_coin(random);
+        value.coins[{request.id, position, purpose, 0, iteration}] = nasty_coin(random);
       if (!with_edges || random.once_in(3)) continue;
       const MassRow target = target_law(value.batch, request, i);
       if (target.status != Status::kOk) continue;
-      value.coins[{request.id, position, Purpose::kBonus, 0, 0}] =
+      value.coins[{request.id, position, Purpose::kBonus, 0, iteration}] =
           edge_coin(oracle::cumulative_thresholds(target), random);
       if (i == request.proposal.tokens.size()) continue;
       const Token token = request.proposal.tokens[i];
       if (!is_token(value.batch, token)) continue;
       const MassRow draft = draft_law(value.batch, request, i);
       if (draft.status != Status::kOk || draft.mass[token] == 0) continue;
-      value.coins[{request.id, position, Purpose::kAccept, 0, 0}] =
+      value.coins[{request.id, position, Purpose::kAccept, 0, iteration}] =
           edge_coin({oracle::accept_threshold(target, draft, token)}, random);
       const auto residual = oracle::residual_thresholds(target, draft);
       if (!residual.empty())
-        value.coins[{request.id, position, Purpose::kRecovered, 0, 0}] =
+        value.coins[{request.id, position, Purpose::kRecovered, 0, iteration}] =
             edge_coin(residual, random);
     }
   }

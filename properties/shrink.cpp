@@ -7,6 +7,7 @@
 #include <cmath>
 #include <vector>
 
+#include "properties/coin_iteration.h"
 #include "properties/laws.h"
 #include "reference/error.h"
 
@@ -307,7 +308,8 @@ Case with_written_coins(const Case& value) {
     const auto count = static_cast<std::uint32_t>(request.proposal.tokens.size());
     for (std::uint32_t i = 0; i <= count; ++i) {
       const auto write = [&](Purpose purpose, std::uint32_t slot) {
-        const CoinAddress address{request.id, request.position + i, purpose, slot};
+        const CoinAddress address{request.id, request.position + i, purpose, slot,
+                                  coin_iteration(value, request)};
         result.coins[address] = coins->coin(address);
       };
       for (Purpose purpose : {Purpose::kAccept, Purpose::kRecovered, Purpose::kBonus})

@@ -40,18 +40,25 @@ Status status_of(const Row& row, RowKind kind) {
   return has_finite ? Status::kOk : Status::kEmptyRow;
 }
 
-Status target_status(const Batch& batch, const Request& request, int row, bool is_greedy) {
+bool is_greedy(const std::string& rule) { return rule == "greedy" || rule == "tree-greedy"; }
+
+/// Rules that take each drafted token for certain, whatever law it came from.
+bool reads_no_draft_rows(const std::string& rule) {
+  return is_greedy(rule) || rule == "target-only" || rule == "match";
+}
+
+Status target_status(const Batch& batch, const Request& request, int row, const std::string& rule) {
   const Status status = status_of(request.target_rows[row], batch.target_kind);
-  if (status != Status::kOk || is_greedy) return status;
+  if (status != Status::kOk || is_greedy(rule)) return status;
   return target_law(batch, request, row).status;
 }
 
 /// Why the walk has to stop at `row`, in the order of the rule; kOk when it does not.
-Status obstacle(const Batch& batch, const Request& request, int row, bool is_greedy) {
+Status obstacle(const Batch& batch, const Request& request, int row, const std::string& rule) {
   const bool ended = row == draft_count(request);
   if (!ended && !is_token(batch, request.proposal.tokens[row])) return Status::kDraftTokenRange;
-  const Status target = target_status(batch, request, row, is_greedy);
-  if (target != Status::kOk || ended || is_greedy) return target;
+  const Status target = target_status(batch, request, row, rule);
+  if (target != Status::kOk || ended || reads_no_draft_rows(rule)) return target;
   if (batch.draft_kind == RowKind::kOneHot) return Status::kOk;
   const Status draft = status_of(request.proposal.rows[row], batch.draft_kind);
   if (draft != Status::kOk) return draft;
@@ -60,21 +67,29 @@ Status obstacle(const Batch& batch, const Request& request, int row, bool is_gre
   return law.mass[request.proposal.tokens[row]] == 0 ? Status::kDraftMassZero : Status::kOk;
 }
 
+/// The status that is due at `row`, and whether it is there. Rows up to `last` are walked.
+bool is_right(const reference::RequestOutcome& out, Status due, int row, int last, int kept) {
+  if (due == Status::kOk) return row < last || out.status == Status::kOk;
+  return row == last && out.status == due && out.status_position == row &&
+         static_cast<int>(out.emitted.size()) == kept;
+}
+
 std::optional<Complaint> judge(const Subject& subject, const Case& value) {
-  const bool is_greedy = subject.verifier->traits().rule == "greedy";
+  const std::string& rule = subject.verifier->traits().rule;
+  // Whether the block rule keeps a token depends on all rows: it walks them all, and keeps none
+  // where one cannot be judged.
+  const bool walks_all = rule == "block";
   const reference::Outcome outcome = run(*subject.verifier, value);
   for (std::size_t r = 0; r < value.batch.requests.size(); ++r) {
     const Request& request = value.batch.requests[r];
     const reference::RequestOutcome out = answer(outcome, r);
-    const int last = std::min(out.accepted_count, draft_count(request));
+    const bool has_status = out.status != Status::kOk;
+    const int end =
+        walks_all ? (has_status ? out.status_position : draft_count(request)) : out.accepted_count;
+    const int last = std::clamp(end, 0, draft_count(request));
     for (int row = 0; row <= last; ++row) {
-      const Status due = obstacle(value.batch, request, row, is_greedy);
-      const bool is_end = row == last;
-      const bool is_right = due == Status::kOk
-                                ? !is_end || out.status == Status::kOk
-                                : is_end && out.status == due && out.status_position == row &&
-                                      static_cast<int>(out.emitted.size()) == row;
-      if (is_right) continue;
+      const Status due = obstacle(value.batch, request, row, rule);
+      if (is_right(out, due, row, last, walks_all ? 0 : row)) continue;
       return Complaint{
           "request " + std::to_string(request.id) + " has status " + std::string(to_string(due)) +
               " at row " + std::to_string(row) +
@@ -142,7 +157,8 @@ Case table_case(const reference::VerifierTraits& traits, std::size_t vocab_size)
           request.proposal.rows.assign(3, Row(vocab_size, 1.0f / static_cast<float>(vocab_size)));
         auto& rows = spoiling.in_draft ? request.proposal.rows : request.target_rows;
         spoiling.apply(rows[row], at);
-        if (traits.rule == "greedy") request.proposal.tokens.assign(3, 0);
+        // What these rules follow at coin 0 is the first token, which has the maximum.
+        if (is_greedy(traits.rule) || traits.rule == "match") request.proposal.tokens.assign(3, 0);
         value.batch.requests.push_back(request);
       }
     }
@@ -170,7 +186,8 @@ Property unjudgeable_rows_give_a_status() {
       .smallest_visible_effect = "one wrong status in the edge table at any position",
       .exemption = [](const reference::VerifierTraits& traits) -> std::string {
         if (!traits.declares_masses) return "it does not promise the contract's statuses";
-        return unless_rule(traits, {"chain", "greedy"});
+        return unless_rule(traits, {"chain", "greedy", "block", "tree-greedy", "target-only",
+                                    "with-replacement", "without-replacement", "match"});
       },
       .judge = judge,
       .course = course,
