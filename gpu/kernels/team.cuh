@@ -3,10 +3,10 @@
 // with no counter that blocks queue for: each block writes its words, then releases a tag beside
 // them; warp 0 of every block polls the tags of all with acquire loads, a lane a block.
 //
-// Tags are never used twice: they count exchanges within the launch under the launch's number,
-// which the workspace keeps and the last block to leave moves on. So nothing has to be cleared
-// between launches. An area is written again two exchanges later, which every block reaches only
-// behind the exchange between, and so when all have read: two areas a block suffice.
+// Tags are never used twice: they count the exchanges of a team through all launches, and every
+// block keeps in the workspace how far it came. So nothing has to be cleared between launches. An
+// area is written again two exchanges later, which every block reaches only behind the exchange
+// between, and so when all have read: two areas a block suffice.
 //
 // All blocks of the grid must be resident at once. Determinism: gpu_to_gpu.
 #pragma once
@@ -35,13 +35,16 @@ struct alignas(32) TeamArea {
   std::uint64_t tag;
   Wide value;
   std::uint64_t bins[kTeamBinCount];
+  std::uint64_t last_tag;  ///< of the launches before; of a block's first area only
 };
+static_assert(sizeof(TeamHeader) == 128 && sizeof(TeamArea) == 2080);  // as the host counts them
 
 /// Shared memory of a team's block.
 struct TeamScratch {
   Wide values[kTeamSizeMax];  ///< of the last exchange, by rank
   TeamArea* areas;            ///< of the team's first block: two a block
   std::uint64_t launch;       ///< this launch's number, from 1 on
+  std::uint64_t last_tag;     ///< of the launches before
   std::uint32_t rank;
 };
 
@@ -84,6 +87,7 @@ struct Team {
       scratch.areas = areas + std::size_t{first} * 2;
       scratch.launch = header.launch + 1;
       scratch.rank = blockIdx.x - first;
+      scratch.last_tag = areas[std::size_t{blockIdx.x} * 2].last_tag;
     }
     __syncthreads();
   }
@@ -102,6 +106,11 @@ struct Team {
     return area(of_rank, exchange_count).bins;
   }
 
+  /// Keeps the last tag for the next launch. Nothing is exchanged behind it.
+  __device__ __forceinline__ void leave() const {
+    if (threadIdx.x == 0) area(rank(), 0).last_tag = scratch.last_tag + exchange_count;
+  }
+
   /// Hands in `own`, as thread 0 has it, and leaves everybody's in scratch.values. What the block's
   /// threads wrote to their bins before is handed in too.
   __device__ __forceinline__ void exchange(Wide own) {
@@ -112,7 +121,7 @@ struct Team {
       if (size == 1) {
         if (lane == 0) scratch.values[0] = own;
       } else {
-        const std::uint64_t tag = scratch.launch << 32 | exchange_count;
+        const std::uint64_t tag = scratch.last_tag + exchange_count;
         if (lane == 0) {
           TeamArea& mine = area(rank(), exchange_count);
           mine.value = own;

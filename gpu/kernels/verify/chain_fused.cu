@@ -333,6 +333,7 @@ struct FusedChain {
       if (scratch.goes_on != 0) judge_row();
       __syncthreads();  // the room and the scratch are written again
     }
+    team.leave();
   }
 };
 
