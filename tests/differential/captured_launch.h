@@ -70,15 +70,21 @@ class CapturedLaunch {
     require(gpu::launches::check(a));
   }
 
-  /// Replays the launch for `batch`; `has_rows`: whether a request's drafts have rows.
+  /// Replays the launch for `batch`; `has_rows`: whether a request's drafts have rows; `beyond`: so
+  /// many requests, and drafts of requests that use all slots, are claimed that are not there.
   gpu::LaunchReport replay(const reference::Batch& batch, const std::vector<bool>& has_rows,
-                           std::uint64_t schedule_seed) {
+                           std::uint64_t schedule_seed, std::uint32_t beyond = 0) {
     reference::Execution execution;
     execution.padded_draft_count = kDrafts;
     gpu::PackedBatch packed = gpu::pack(batch, reference::PhiloxCoins(77), execution, {});
     for (std::size_t r = 0; r < batch.requests.size(); ++r)
-      if (!has_rows[r]) mark_one_hot(packed.parameters.bytes, r);
-    const std::uint32_t count = static_cast<std::uint32_t>(batch.requests.size());
+      if (!has_rows[r])
+        change(packed.parameters.bytes, r,
+               [](auto& own) { own.flags |= gpu::kernels::kOneHotDraft; });
+    for (std::size_t r = 0; r < batch.requests.size(); ++r)
+      if (batch.requests[r].proposal.tokens.size() == kDrafts)
+        change(packed.parameters.bytes, r, [&](auto& own) { own.draft_count += beyond; });
+    const auto count = static_cast<std::uint32_t>(batch.requests.size()) + beyond;
     request_count_.write(std::span<const std::uint32_t>(&count, 1));
     upload(packed.target_rows, target_rows_);
     upload(packed.draft_rows, draft_rows_);
@@ -113,11 +119,12 @@ class CapturedLaunch {
     if (result.code != DRAFTPROOF_OK) throw Error(ErrorKind::kInput, result.text);
   }
 
-  static void mark_one_hot(std::vector<std::byte>& parameters, std::size_t request) {
+  template <class Change>
+  static void change(std::vector<std::byte>& parameters, std::size_t request, Change change) {
     draftproof_request own;
     std::byte* at = parameters.data() + request * sizeof(own);
     std::memcpy(&own, at, sizeof(own));
-    own.flags |= gpu::kernels::kOneHotDraft;
+    change(own);
     std::memcpy(at, &own, sizeof(own));
   }
 

@@ -35,6 +35,24 @@ TEST_F(ChainFusedReplay, OneLaunchServesBatchAfterBatchWithoutClearing) {
   }
 }
 
+TEST_F(ChainFusedReplay, CountsBeyondTheCapacitiesAreTheCapacities) {
+  CapturedLaunch launch(gpu::embedded_texts(), 2, 8, 2);
+  RandomCases cases(9, CapturedLaunch::kLimits);
+  int full_batches = 0;
+  for (std::uint64_t seed = 0; full_batches < 3; ++seed) {
+    const reference::Batch batch = cases.next().batch;
+    if (batch.draft_kind != reference::RowKind::kLogits ||
+        batch.format != reference::LogitFormat::kFloat32 ||
+        batch.requests.size() != CapturedLaunch::kRequests)
+      continue;
+    ++full_batches;
+    const std::vector<bool> has_rows(batch.requests.size(), true);
+    EXPECT_TRUE(launch.replay(batch, has_rows, seed, 3).observations.empty());
+    for (std::size_t r = 0; r < batch.requests.size(); ++r)
+      EXPECT_EQ(to_text(launch.outcome(r)), to_text(expected_of(batch, r, true)));
+  }
+}
+
 /// Two requests of two drafted tokens at the vocabulary of a large model, nothing filtered.
 reference::Batch large_batch(std::uint64_t seed) {
   reference::Batch batch;
