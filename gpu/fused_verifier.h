@@ -20,8 +20,9 @@ namespace draftproof::gpu {
 /// How the work is divided among blocks. Nothing here may change an outcome.
 struct FusedDivision {
   std::uint32_t block_capacity = 16;  ///< blocks resident at once
-  /// Dynamic shared memory a block may have; 0: rows are read from global memory in every sweep.
-  std::uint32_t shared_bytes_max = 160 * 1024;
+  /// Dynamic shared memory a block may have, here what sm_80 gives beside an entry's own; 0: rows
+  /// are read from global memory in every sweep.
+  std::uint32_t shared_bytes_max = 156 * 1024;
   std::uint32_t team_size = 0;   ///< blocks a row; 0: as launches::divide() chooses
   std::uint32_t rows_ahead = 0;  ///< 0: as it chooses
   /// Draft rows are shaped by a launch of their own before, as if when the drafts were drawn.

@@ -18,7 +18,7 @@ inline gpu::FusedDivision random_division(std::mt19937_64& engine) {
   division.team_size = kTeamSizes[engine() % 4];
   division.block_capacity = division.team_size * static_cast<std::uint32_t>(1 + engine() % 12) +
                             static_cast<std::uint32_t>(engine() % division.team_size);
-  division.shared_bytes_max = engine() % 4 == 0 ? 0 : 160 * 1024;
+  division.shared_bytes_max = engine() % 4 == 0 ? 0 : 156 * 1024;
   division.rows_ahead = static_cast<std::uint32_t>(1 + engine() % 5);
   division.has_draft_records = engine() % 2 == 0;
   return division;
