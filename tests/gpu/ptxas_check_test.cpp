@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -23,7 +24,8 @@ class PtxasCheck : public testing::Test {
     write("ptxas",
           "#!/bin/bash\ncase $1 in\n"
           "  --version) echo \"Cuda compilation tools, release 1.2, V${VERSION:-1.2.3}\" ;;\n"
-          "  *) cat \"${@: -1}\" ; ! grep -q REFUSED \"${@: -1}\" ;;\nesac\n");
+          "  *) echo $1 >> \"$(dirname \"$0\")/calls\"; cat \"${@: -1}\"; ! grep -q REFUSED \"${@: "
+          "-1}\" ;;\nesac\n");
     std::filesystem::permissions(folder_ / "ptxas", std::filesystem::perms::owner_all);
     write("a.ptx", said("one", 40, 0, 128) + said("two", 32, 0, 0));
     EXPECT_EQ(check("DRAFTPROOF_UPDATE_GOLDENS=1"), 0) << output();
@@ -64,7 +66,11 @@ class PtxasCheck : public testing::Test {
 };
 
 TEST_F(PtxasCheck, WritesALineForEachEntryAndArchitecture) {
-  EXPECT_EQ(read("table.csv"),
+  std::string table = read("table.csv");
+  const std::size_t text = table.find("# text a ");
+  ASSERT_NE(text, std::string::npos);
+  table.erase(text, table.find('\n', text) + 1 - text);
+  EXPECT_EQ(table,
             "# ptxas 1.2.3\n"
             "module,entry,architecture,registers,spilled_bytes,stack_bytes,shared_bytes\n"
             "a,one,sm_100,40,0,0,128\na,one,sm_80,40,0,0,128\na,one,sm_90,40,0,0,128\n"
@@ -75,6 +81,33 @@ TEST_F(PtxasCheck, PassesWhatTheTableSaysAndLess) {
   EXPECT_EQ(check(), 0) << output();
   write("a.ptx", said("one", 39, 0, 64) + said("two", 32, 0, 0));
   EXPECT_EQ(check(), 0) << output();
+}
+
+TEST_F(PtxasCheck, AssemblesATextThatIsAsItWasForOneArchitectureOnly) {
+  const auto calls = [&] {
+    const std::string said = read("calls");
+    write("calls", "");
+    return std::count(said.begin(), said.end(), '\n');
+  };
+  calls();
+  EXPECT_EQ(check(), 0) << output();
+  EXPECT_EQ(calls(), 1);
+  // A comment and a line number are no change, an instruction is one.
+  const std::string text = read("a.ptx");
+  write("a.ptx", "// a comment\n\t.loc 1 2 3\n" + text);
+  EXPECT_EQ(check(), 0) << output();
+  EXPECT_EQ(calls(), 1);
+  write("a.ptx", text + "ret;\n");
+  EXPECT_EQ(check(), 0) << output();
+  EXPECT_EQ(calls(), 3);
+}
+
+TEST_F(PtxasCheck, HoldsTheOneArchitectureToTheTableThoughTheTextIsAsItWas) {
+  std::string table = read("table.csv");
+  const std::string line = "a,one,sm_90,40,";
+  table.replace(table.find(line), line.size(), "a,one,sm_90,39,");
+  write("table.csv", table);
+  expect_refused("one for sm_90: 40 registers, not 39");
 }
 
 TEST_F(PtxasCheck, RefusesOneRegisterMore) {
