@@ -183,6 +183,7 @@ std::vector<BadInput> bad_speeds() {
       {"BatchesWithoutAMap", {"speed", "{}/bad.json", "--batches", "4"}, "--batches: ", "--map"},
       {"TileOfExamples", {"speed", "--examples", "--tile", "4"}, "--tile: ", "leave it out"},
       {"TraceThatIsNone", {"speed", "{}/bad.json"}, "bad.json:1", "JSON"},
+      {"ProfileOfNobody", {"profile", "--pipeline", "nobody"}, "--pipeline: ", "leave it out"},
   };
 }
 
