@@ -36,10 +36,10 @@ file(GLOB draftproof_alike_tests CONFIGURE_DEPENDS
   tests/reference/coupled_rule_exact_test.cpp tests/reference/greedy_test.cpp
   tests/reference/ledger_test.cpp tests/reference/lossy_rule_exact_test.cpp
   tests/reference/optimum_exact_test.cpp tests/reference/paged_cache_prefix_test.cpp
-  tests/reference/proposal_test.cpp tests/reference/recurrent_slots_test.cpp
-  tests/reference/shaping_test.cpp tests/reference/siblings_test.cpp
-  tests/reference/traversal_test.cpp tests/reference/tree_test.cpp
-  tests/reference/tree_source_test.cpp tests/reference/vocabulary_map_test.cpp
+  tests/reference/penalties*_test.cpp tests/reference/proposal_test.cpp
+  tests/reference/recurrent_slots_test.cpp tests/reference/shaping_test.cpp
+  tests/reference/siblings_test.cpp tests/reference/traversal_test.cpp
+  tests/reference/tree_*test.cpp tests/reference/vocabulary_map_test.cpp
   tests/oracle/certificate_exact_test.cpp tests/fixtures/block_faults_exact_test.cpp
   tests/fixtures/drafter_faults_exact_test.cpp tests/fixtures/length_faults_exact_test.cpp
   tests/fixtures/tree_faults_exact_test.cpp tests/tools/contract_comparison_test.cpp)

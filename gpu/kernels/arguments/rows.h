@@ -1,6 +1,6 @@
 /* Rows: what a request asks of its rows of logits, and what is known of a row when it was shaped.
- * Plain C, read by hosts and kernels alike. It holds no arithmetic, so that nothing a kernel decides
- * is shared with what it is checked against. */
+ * Plain C, read by hosts and kernels alike. It holds no arithmetic, so that nothing a kernel
+ * decides is shared with what it is checked against. */
 #ifndef DRAFTPROOF_GPU_KERNELS_ARGUMENTS_ROWS_H
 #define DRAFTPROOF_GPU_KERNELS_ARGUMENTS_ROWS_H
 
@@ -33,7 +33,8 @@ typedef struct draftproof_request {
 
 /** The law of one row, enough to recompute any token's mass from the row alone. Tokens are ordered
  * by logit descending, then id ascending; the cut keeps a prefix of this order: larger keys, and of
- * cut_key itself the ids up to cut_id. A record with a status has no law. 32 bytes, aligned to 8. */
+ * cut_key itself the ids up to cut_id. A record with a status has no law. 32 bytes, aligned to 8.
+ */
 typedef struct draftproof_row_record {
   uint64_t total;
   float maximum;
