@@ -34,7 +34,8 @@ file(GLOB draftproof_alike_tests CONFIGURE_DEPENDS
   tests/reference/adjustments_test.cpp tests/reference/block_*test.cpp
   tests/reference/chain_test.cpp tests/reference/composed_methods_exact_test.cpp
   tests/reference/coupled_rule_exact_test.cpp tests/reference/greedy_test.cpp
-  tests/reference/ledger_test.cpp tests/reference/lossy_rule_exact_test.cpp
+  tests/reference/ledger_test.cpp tests/reference/lookup_methods_exact_test.cpp
+  tests/reference/lossy_rule_exact_test.cpp tests/reference/method_engine_test.cpp
   tests/reference/optimum_exact_test.cpp tests/reference/paged_cache_prefix_test.cpp
   tests/reference/penalties*_test.cpp tests/reference/proposal_test.cpp
   tests/reference/recurrent_slots_test.cpp tests/reference/shaping_test.cpp

@@ -80,7 +80,9 @@ TEST(DraftTrees, HaveACoinForEveryAddressThatIsLookedAt) {
       slot_max = std::max(slot_max, coins.slot_max());
     }
     EXPECT_GE(depth_max, 4u);
-    if (std::string(rule).find("replacement") != std::string::npos) EXPECT_GE(slot_max, 3u);
+    if (std::string(rule).find("replacement") != std::string::npos) {
+      EXPECT_GE(slot_max, 3u);
+    }
   }
 }
 
