@@ -76,6 +76,7 @@ foreach(ptx IN LISTS draftproof_ptx)
     "        static_cast<std::size_t>(draftproof_ptx_${name}_end - draftproof_ptx_${name})}},\n")
 endforeach()
 string(APPEND assembly "    .global draftproof_register_table\n    .global draftproof_register_table_end\n"
+  "    .hidden draftproof_register_table\n    .hidden draftproof_register_table_end\n"
   "draftproof_register_table:\n    .incbin \"${CMAKE_SOURCE_DIR}/gpu/kernels/registers.csv\"\n"
   "draftproof_register_table_end:\n    .byte 0\n")
 string(APPEND assembly "    .section .note.GNU-stack,\"\",%progbits\n")

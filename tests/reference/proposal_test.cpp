@@ -58,9 +58,9 @@ TEST(RoundedTo, TiesGoToEvenAndOverflowGoesToInfinity) {
 
 TEST(Names, OfStatusesAndReasonsAreDistinct) {
   std::set<std::string_view> names;
-  for (std::uint32_t word = 0; word < 8; ++word) names.insert(to_string(Status{word}));
-  EXPECT_EQ(names.size(), 8U);
-  EXPECT_EQ(to_string(Status{8}), "unknown-status");
+  for (std::uint32_t word = 0; word < 9; ++word) names.insert(to_string(Status{word}));
+  EXPECT_EQ(names.size(), 9U);
+  EXPECT_EQ(to_string(Status{9}), "unknown-status");
   EXPECT_EQ(to_string(Reason::kRecovered), "recovered");
 }
 
