@@ -33,6 +33,7 @@
 #include <stdint.h>
 
 #include "kernels/arguments/acceptance.h"
+#include "kernels/arguments/adjust_rows.h"
 #include "kernels/arguments/kv.h"
 #include "kernels/arguments/model.h"
 #include "kernels/arguments/result.h"
@@ -185,6 +186,16 @@ DRAFTPROOF_API draftproof_result draftproof_verify_adjusted_plan(
 DRAFTPROOF_API draftproof_result draftproof_verify_adjusted_launch(
     const draftproof_library* library, const draftproof_verify_adjusted_arguments* arguments,
     void* stream);
+
+/** Rows as the requests adjust them, written out in fp32: for every other rule, and for fused
+ * acceptance, which take rows as they come. */
+DRAFTPROOF_API draftproof_result
+draftproof_adjust_rows_plan(const draftproof_library* library,
+                            const draftproof_adjust_rows_arguments* arguments,
+                            draftproof_plan* plan);
+DRAFTPROOF_API draftproof_result
+draftproof_adjust_rows_launch(const draftproof_library* library,
+                              const draftproof_adjust_rows_arguments* arguments, void* stream);
 
 /** What a rule reads. */
 typedef struct draftproof_rule {

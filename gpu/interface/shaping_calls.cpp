@@ -1,5 +1,6 @@
 // Shaping and the rules behind it, for the C interface.
 #include "gpu/interface/call_definitions.h"
+#include "gpu/launches/adjust_rows.h"
 #include "gpu/launches/shaping.h"
 #include "gpu/launches/verify.h"
 #include "gpu/launches/verify_adjusted.h"
@@ -24,6 +25,7 @@ draftproof_result with_rule(const char* name, const Body& body) {
 }  // namespace
 
 DRAFTPROOF_DEFINE_CALLS(draftproof_shape_rows)
+DRAFTPROOF_DEFINE_CALLS(draftproof_adjust_rows)
 DRAFTPROOF_DEFINE_CALLS(draftproof_verify_adjusted)
 
 draftproof_result draftproof_shape_rows_workspace(const draftproof_shape_rows_arguments* arguments,

@@ -172,6 +172,7 @@ TEST(InterfaceCalls, RefuseNothingAndZerosEveryOneOfThem) {
   DRAFTPROOF_EXPECT_NOTHING_FROM_ZEROS(draftproof_acceptance);
   DRAFTPROOF_EXPECT_NOTHING_FROM_ZEROS(draftproof_shape_rows);
   DRAFTPROOF_EXPECT_NOTHING_FROM_ZEROS(draftproof_verify_adjusted);
+  DRAFTPROOF_EXPECT_NOTHING_FROM_ZEROS(draftproof_adjust_rows);
   DRAFTPROOF_EXPECT_NOTHING_FROM_ZEROS(draftproof_tree_layout);
   DRAFTPROOF_EXPECT_NOTHING_FROM_ZEROS(draftproof_tree_selection);
   DRAFTPROOF_EXPECT_NOTHING_FROM_ZEROS(draftproof_kv_copy_pages);
