@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <limits>
 #include <memory>
 #include <random>
 
@@ -40,6 +41,27 @@ TEST_F(BlockParity, HoldsOnSmallVocabularies) {
 /// More prefixes than ratios are kept at a time.
 TEST_F(BlockParity, HoldsOnDraftsOfHundreds) {
   expect_parity(*device_, "block", 42, 10, {1, 6, 2, 250});
+}
+
+/// The first token is impossible, so that prefixes are tried down to the empty one; of 128 and 256
+/// tokens it is the only one left when the ratios are carried again.
+TEST_F(BlockParity, HoldsWhereNothingIsKeptOfADraftOfExactlyAsManyTokensAsRatiosAreKept) {
+  const auto subject = gpu::make_kernel_verifier(*device_, "block");
+  const auto reference = verify::make_verifier("block");
+  for (const std::size_t draft : {127, 128, 129, 256}) {
+    reference::Batch batch;
+    batch.vocab_size = 2;
+    batch.preset = reference::preset("default");
+    batch.draft_kind = reference::RowKind::kOneHot;
+    Request request;
+    request.proposal.tokens.assign(draft, 0);
+    request.target_rows.assign(draft + 1, {0.0f, 1.0f});
+    request.target_rows[0][0] = -std::numeric_limits<float>::infinity();
+    batch.requests.push_back(request);
+    const RandomCase input{batch, std::make_unique<reference::ScriptedCoins>(7), {}};
+    const auto found = disparity(*subject, *reference, input);
+    EXPECT_FALSE(found) << draft << " tokens: " << *found;
+  }
 }
 
 TEST_F(BlockParity, HoldsOnVocabulariesOfSeveralSegments) {

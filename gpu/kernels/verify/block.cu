@@ -140,6 +140,7 @@ struct BlockRule {
     const std::uint32_t lane = threadIdx.x % kWarpLanes;
     std::uint64_t ratio = kWholeRatio;
     if (lane == 0) scratch.ratios[0] = ratio;
+    if (last == 0) return {0, Answer::kAccepted, Status::kOk};
 #pragma unroll 1
     for (std::uint32_t first = 0;; first += kWarpLanes) {
       Sides sides{};
