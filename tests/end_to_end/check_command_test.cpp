@@ -225,6 +225,17 @@ TEST(CheckCommand, DoesNotUpholdAFileThatItNeverRan) {
   EXPECT_THAT(other.err, HasSubstr("--rule: no file given"));
 }
 
+TEST(CheckCommand, SaysWhereKernelsAreJudgedThatNoFileStandsInFor) {
+  if (!has_kernels()) GTEST_SKIP() << "no kernels are embedded in this build";
+  for (const std::string name : {"shaping_by_key", "chain_fused", "paged_cache"}) {
+    const CommandResult result =
+        draftproof({"check", "--kernel", DRAFTPROOF_BINARY_DIR "/kernels/" + name + ".ptx"});
+    EXPECT_EQ(result.exit_code, 3) << result.out;
+    EXPECT_THAT(result.err, HasSubstr(name + ".ptx: no property judges its entry draftproof_"));
+    EXPECT_THAT(result.err, HasSubstr("--subject fused"));
+  }
+}
+
 TEST(CheckCommand, StopsAtTheFirstViolationWhenAsked) {
   const CommandResult result = draftproof({"check", "--subject", kMutant, "--battery", "smoke",
                                            "--fail-fast", "--report", "none", "-o", "json"});

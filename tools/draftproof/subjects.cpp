@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "fixtures/mutants/catalog.h"
 #include "gpu/cuda_device.h"
@@ -89,20 +90,37 @@ SubjectChoice fused_subject(const SubjectSettings& settings) {
   return choice;
 }
 
+/// The module whose entry has this name: shaping, or a rule's. Empty: none that files stand in for.
+std::string module_with(std::string_view entry) {
+  for (const char* format : {"f32", "bf16", "f16"})
+    if (entry == fmt::format("draftproof_shape_rows_{}", format)) return "shaping";
+  for (const gpu::launches::VerifyRule& rule : gpu::launches::verify_rules())
+    for (const char* known : rule.entries)
+      if (entry == known) return rule.module;
+  return "";
+}
+
 /// The module that a text stands in for, by the entries it holds. Its file name means nothing.
 std::string module_of(const std::string& ptx, const std::string& file) {
+  std::string other;  // an entry of ours that a rule in two launches has no use for
+  bool is_ours = true;
   for (const auto& function : gpu::emulator::parse_module(ptx, file).functions) {
     if (!function.is_entry) continue;
-    if (function.name.starts_with("draftproof_shape_rows")) return "shaping";
-    for (const gpu::launches::VerifyRule& rule : gpu::launches::verify_rules()) {
-      for (const char* entry : rule.entries) {
-        if (function.name == entry) return rule.module;
-      }
-    }
+    const std::string module = module_with(function.name);
+    if (!module.empty()) return module;
+    other = function.name;
+    is_ours = is_ours && function.name.starts_with("draftproof_");
+  }
+  if (is_ours && !other.empty()) {
+    refuse(fmt::format("no property judges its entry {} from a file; fused acceptance is --subject "
+                       "fused, other kernels have tests of their own: ctest --test-dir build -R "
+                       "differential",
+                       other),
+           file);
   }
   refuse(
-      "has no entry draftproof_shape_rows_* and none of a rule of ours (draftproof_verify_*); "
-      "describe somebody else's kernel by a card",
+      "has no entry draftproof_shape_rows_{f32,bf16,f16} and none of a rule of ours "
+      "(draftproof_verify_*); describe somebody else's kernel by a card",
       file);
 }
 
