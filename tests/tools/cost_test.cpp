@@ -163,6 +163,19 @@ TEST_F(MeasuredCost, FiltersCostMore) {
   EXPECT_LT(costs.rows[0].requested_over_floor(), costs.rows[1].requested_over_floor());
 }
 
+TEST_F(MeasuredCost, ANameOfNoPipelineIsAnsweredWithThoseThereAre) {
+  Plan plan;
+  plan.pipelines = {"triton"};
+  plan.shapes = {{1000, 2, 1}};
+  try {
+    measured(plan);
+    FAIL() << "a pipeline of this name was found";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("draftproof.fused, "));
+    EXPECT_THAT(error.what(), HasSubstr("vllm"));
+  }
+}
+
 TEST_F(MeasuredCost, WhatIsNotFetchedIsARowThatSaysSo) {
   Plan plan;
   plan.pipelines = {"sglang"};

@@ -164,9 +164,11 @@ double Cost::instructions_an_element() const {
 Costs measure(gpu::Device& device, const Plan& plan) {
   std::vector<Pipeline> pipelines = own_pipelines(gpu::multiprocessors(device));
   for (Pipeline& peer : peer_pipelines(plan.third_party)) pipelines.push_back(std::move(peer));
+  std::string known;
+  for (const Pipeline& each : pipelines) known += (known.empty() ? "" : ", ") + each.name;
   std::erase_if(pipelines, [&](const Pipeline& each) { return !is_selected(each.name, plan); });
   if (pipelines.empty())
-    throw Error(ErrorKind::kInput, "selects no pipeline; leave it out to see them all",
+    throw Error(ErrorKind::kInput, "selects no pipeline; take parts of these names: " + known,
                 "--pipeline");
   Costs costs;
   costs.device = device.name();
