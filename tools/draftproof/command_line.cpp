@@ -108,7 +108,9 @@ void add_check(CLI::App& app, Typed& typed) {
   command.add_option("properties", settings.properties,
                      "Property ids (see: draftproof list properties); default: all");
   add_subject(command, settings.subject);
-  command.add_option("--battery", typed.battery, "How much to try: 10 s, 2 min, 30 min on 2 cores")
+  command
+      .add_option("--battery", typed.battery,
+                  "How much to try: of one rule about 10 s, 2 min, 30 min on 2 cores")
       ->check(CLI::IsMember({"smoke", "standard", "deep"}));
   command.add_option("--seed", typed.seed, "Every random choice derives from it; default 1");
   command.add_option("--false-alarms", settings.false_alarms, "Budget of the whole run")
