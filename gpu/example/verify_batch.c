@@ -3,7 +3,8 @@
  *
  *   verify_batch               on the emulated device, which needs no GPU and watches every byte
  *   verify_batch --cuda        on the first GPU
- *   ... --rule chain           in two launches, shaping and a rule, instead of the fused one
+ *   ... --rule chain           in two launches, shaping and a rule, instead of the fused one; a
+ * rule for trees sees chains here, one that is greedy greedy requests
  *
  * Two requests over a vocabulary of 8 tokens. The first drafted tokens 3 and 5, the second, greedy,
  * drafted token 1. Coins come from a seed, so that every run, on any device, prints the same. */
@@ -15,7 +16,14 @@
 
 #include "device.h"
 
-enum { kRequests = 2, kDrafts = 2, kRows = kDrafts + 1, kVocabulary = 8, kPageSize = 4, kPages = 4 };
+enum {
+  kRequests = 2,
+  kDrafts = 2,
+  kRows = kDrafts + 1,
+  kVocabulary = 8,
+  kPageSize = 4,
+  kPages = 4
+};
 
 /* Target logits of every slot: row i of a request is the one behind i drafted tokens. */
 static const float kTargetRows[kRequests][kRows][kVocabulary] = {
@@ -34,7 +42,8 @@ typedef struct batch {
   draftproof_pointer emitted_tokens, emitted_reasons, outcomes;
 } batch;
 
-static batch batch_put(device* device) {
+/* A greedy rule needs every request to be greedy. */
+static batch batch_put(device* device, int is_greedy) {
   static const double kTemperatures[kRequests] = {0.8, 0};
   static const uint32_t kDraftCounts[kRequests] = {2, 1};
   draftproof_request requests[kRequests];
@@ -42,7 +51,7 @@ static batch batch_put(device* device) {
   int i;
   for (i = 0; i < kRequests; ++i) {
     draftproof_sampling sampling = DRAFTPROOF_SAMPLING_DEFAULT;
-    sampling.temperature = kTemperatures[i];
+    sampling.temperature = is_greedy ? 0 : kTemperatures[i];
     sampling.top_p = 0.95;
     need(device, "request", draftproof_request_init(&sampling, kVocabulary, &requests[i]));
     requests[i].draft_count = kDraftCounts[i];
@@ -53,8 +62,8 @@ static batch batch_put(device* device) {
   made.draft_rows = device_put(device, "draft_rows", kDraftRows, sizeof(kDraftRows));
   made.draft_tokens = device_put(device, "draft_tokens", kDraftTokens, sizeof(kDraftTokens));
   made.requests = device_put(device, "requests", requests, sizeof(requests));
-  made.target_records = device_put(device, "target_records", NULL,
-                                   kRequests * kRows * sizeof(draftproof_row_record));
+  made.target_records =
+      device_put(device, "target_records", NULL, kRequests * kRows * sizeof(draftproof_row_record));
   made.draft_records = device_put(device, "draft_records", NULL,
                                   kRequests * kDrafts * sizeof(draftproof_row_record));
   made.emitted_tokens =
@@ -110,7 +119,7 @@ static draftproof_pointer accept(device* device, const batch* batch, void* strea
 }
 
 /* Two launches: rows become records, records and coins become tokens. */
-static void judge(device* device, const batch* batch, const char* rule, void* stream) {
+static void judge(device* device, const batch* batch, const draftproof_rule* rule, void* stream) {
   draftproof_shape_rows_arguments shape;
   draftproof_verify_arguments verify;
   memset(&shape, 0, sizeof(shape));
@@ -145,7 +154,24 @@ static void judge(device* device, const batch* batch, const char* rule, void* st
   verify.request_count = kRequests;
   verify.padded_draft_count = kDrafts;
   verify.vocab_size = kVocabulary;
-  need(device, "verify", draftproof_verify_launch(device->library, rule, &verify, stream));
+  if (rule->takes_trees) /* no parents: the drafts are chains */
+    verify.accepted_nodes =
+        device_put(device, "accepted_nodes", NULL, kRequests * kDrafts * sizeof(int32_t));
+  need(device, "verify", draftproof_verify_launch(device->library, rule->name, &verify, stream));
+  if (verify.accepted_nodes != 0) device_free(device, verify.accepted_nodes);
+}
+
+/* What the rule of this name reads. */
+static draftproof_rule rule_of(const char* name) {
+  draftproof_rule rule;
+  uint32_t i;
+  for (i = 0; draftproof_verify_rule(i, &rule).code == DRAFTPROOF_OK; ++i)
+    if (strcmp(rule.name, name) == 0) return rule;
+  fprintf(stderr, "there is no rule %s, but:", name);
+  for (i = 0; draftproof_verify_rule(i, &rule).code == DRAFTPROOF_OK; ++i)
+    fprintf(stderr, " %s", rule.name);
+  fprintf(stderr, "\n");
+  exit(1);
 }
 
 /* A cache of one layer: keys of 16 bytes a slot, pages of four slots. Both requests hold 3 tokens
@@ -232,13 +258,16 @@ int main(int count, char** words) {
   }
   {
     device device = device_open(wants_cuda);
-    batch batch = batch_put(&device);
+    draftproof_rule needs = {0};
+    batch batch;
     draftproof_pointer workspace = 0;
     void* stream = NULL; /* an engine's own */
+    if (rule != NULL) needs = rule_of(rule);
+    batch = batch_put(&device, needs.is_greedy);
     if (rule == NULL)
       workspace = accept(&device, &batch, stream);
     else
-      judge(&device, &batch, rule, stream);
+      judge(&device, &batch, &needs, stream);
     commit(&device, &batch, stream);
     print(&device, &batch);
     if (workspace != 0) device_free(&device, workspace);

@@ -59,4 +59,13 @@ foreach(way "" "--rule;chain")
     message(FATAL_ERROR "the example ${way} printed\n${output}instead of\n${expected}")
   endif()
 endforeach()
+# Rules with needs of their own get them.
+foreach(rule greedy tree-greedy)
+  execute_process(COMMAND ${FOLDER}/example.build/verify_batch --rule ${rule}
+    RESULT_VARIABLE result OUTPUT_VARIABLE greedy ERROR_VARIABLE greedy)
+  if(HAS_KERNELS AND NOT (result EQUAL 0 AND
+      greedy MATCHES "request 0: [^\n]*emitted 3 .accepted. 1 .recovered."))
+    message(FATAL_ERROR "the example --rule ${rule} printed\n${greedy}")
+  endif()
+endforeach()
 message("${declared} functions, example: ${output}")
