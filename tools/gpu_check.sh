@@ -49,9 +49,13 @@ else
     echo "gpu_check: --build-dir belongs to --dry-run; a real run builds into build" >&2
     exit 3
   }
+  # Asked before the build, which takes minutes.
+  name=$(nvidia-smi --query-gpu=name --format=csv,noheader | sed -n 1p | tr -c 'A-Za-z0-9\n' '_') || {
+    echo "gpu_check: nvidia-smi names no GPU; run it where there is one, or --dry-run" >&2
+    exit 3
+  }
   tools/build.sh "${targets[@]}"
   goldens=fixtures/goldens results=tools/bench/results reports=draftproof-report
-  name=$(nvidia-smi --query-gpu=name --format=csv,noheader | head -1 | tr -c 'A-Za-z0-9\n' '_')
   device=cuda
   shapes=(--vocab 32000,128256 --requests 1,4,16,64)
   properties=()
