@@ -184,6 +184,8 @@ std::vector<BadInput> bad_speeds() {
       {"TileOfExamples", {"speed", "--examples", "--tile", "4"}, "--tile: ", "leave it out"},
       {"TraceThatIsNone", {"speed", "{}/bad.json"}, "bad.json:1", "JSON"},
       {"ProfileOfNobody", {"profile", "--pipeline", "nobody"}, "--pipeline: ", "leave it out"},
+      {"ProfileOfANegativeSeed", {"profile", "--seed", "-1"}, "--seed: ", "from 0 to 2^64 - 1"},
+      {"ProfileIntoAFolder", {"profile", "--write", "."}, "--write: ", "name a file"},
   };
 }
 

@@ -24,7 +24,7 @@ struct ProfileSettings {
   std::string device = "emulator";
   bool is_cold = false;
   int repeats = 20;
-  std::uint64_t seed = 1;
+  std::string seed;  ///< as typed; empty: 1
   std::string third_party = "build/third_party";
   std::string file;  ///< where the JSON goes as well; empty: nowhere
   std::string output = "text";

@@ -1,6 +1,7 @@
 // profile: what acceptance from logits costs, by our kernels and by others', on the same inputs.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <ostream>
 
 #include "gpu/cuda_device.h"
@@ -31,7 +32,7 @@ cost::Plan cost_plan_of(const ProfileSettings& settings) {
   }
   plan.pipelines = settings.pipelines;
   plan.third_party = settings.third_party;
-  plan.seed = settings.seed;
+  plan.seed = settings.seed.empty() ? 1 : seed_from(settings.seed, "--seed");
   plan.repeats = settings.repeats;
   plan.is_cold = settings.is_cold;
   return plan;
@@ -74,13 +75,15 @@ void add_profile(CLI::App& app, ProfileSettings& settings) {
 }
 
 ExitCode profile_command(const ProfileSettings& settings, const Streams& streams) {
+  if (std::filesystem::is_directory(settings.file))
+    throw Error(ErrorKind::kInput, "is a folder; name a file in it", "--write");
   const auto device =
       settings.device == "cuda" ? gpu::make_cuda_device() : cost::make_counting_device();
   const cost::Costs costs = cost::measure(*device, cost_plan_of(settings));
   const std::string json = cost::cost_json(costs);
-  if (!settings.file.empty()) store::write_atomically(settings.file, json);
   streams.out << (settings.output == "json" ? json
                                             : cost::cost_page(costs, settings.output == "md"));
+  if (!settings.file.empty()) store::write_atomically(settings.file, json);
   const bool any_failed = std::any_of(costs.rows.begin(), costs.rows.end(),
                                       [](const cost::Cost& row) { return row.is_failed; });
   return any_failed ? ExitCode::kViolated : ExitCode::kUpheld;
