@@ -69,6 +69,12 @@ draftproof_result draftproof_acceptance_workspace(const draftproof_acceptance_ar
   if (arguments->block_count == 0)
     return {DRAFTPROOF_OUT_OF_RANGE,
             "block_count is 0; divide the work first: draftproof_acceptance_divide"};
+  // Within these ranges nothing in the computation of the workspace wraps around.
+  const bool is_in_range =
+      arguments->request_capacity <= 0x7fffffffu && arguments->padded_draft_count <= 1u << 16;
+  if (!is_in_range)
+    return {DRAFTPROOF_OUT_OF_RANGE,
+            "request_capacity must be below 2^31, padded_draft_count at most 65536"};
   *bytes = launches::acceptance_workspace(*arguments);
   return launches::kGood;
 }

@@ -74,7 +74,7 @@ draftproof_result check_sizes(const Arguments& a) {
                  "block_threads: give a multiple of 32 up to 1,024 (512 with adjustments), or 0");
   if (a.target_row_stride < a.vocab_size)
     return fault(kRange, "target_row_stride: give at least vocab_size");
-  if (has_draft_rows(a) && a.draft_row_stride < a.vocab_size)
+  if (has_draft_rows(a) && a.padded_draft_count != 0 && a.draft_row_stride < a.vocab_size)
     return fault(kRange, "draft_row_stride: give at least vocab_size");
   if (!has_draft_rows(a) && a.draft_row_stride != 0)
     return fault(kRange, "draft_row_stride: give 0 for one-hot drafts, which have no rows");

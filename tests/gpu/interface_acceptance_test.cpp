@@ -99,6 +99,9 @@ TEST_F(InterfaceAcceptance, IsNotDividedForWhatNoDeviceHolds) {
   a.block_count = 0;
   std::uint64_t bytes = 0;
   EXPECT_EQ(draftproof_acceptance_workspace(&a, &bytes).code, DRAFTPROOF_OUT_OF_RANGE);
+  a = before;
+  a.padded_draft_count = 0xffffffff;
+  EXPECT_EQ(draftproof_acceptance_workspace(&a, &bytes).code, DRAFTPROOF_OUT_OF_RANGE);
   EXPECT_EQ(draftproof_acceptance_workspace(nullptr, &bytes).code, DRAFTPROOF_NULL_POINTER);
   EXPECT_EQ(draftproof_acceptance_divide(nullptr, &a).code, DRAFTPROOF_NULL_POINTER);
   EXPECT_EQ(draftproof_acceptance_divide(&recorded_.library, nullptr).code,

@@ -151,6 +151,10 @@ TEST(ShapeRowsLaunch, TakesDraftsWithoutRowsAndRequestsWithoutDrafts) {
   arguments.draft_tokens = arguments.parents = 0;
   EXPECT_EQ(check(arguments).code, DRAFTPROOF_OK) << check(arguments).text;
   EXPECT_EQ(launch_of(arguments).grid.x, 3U);
+  // Drafts that would have rows have none either where no token is drafted.
+  arguments.draft_kind = 0;
+  EXPECT_EQ(check(arguments).code, DRAFTPROOF_OK) << check(arguments).text;
+  EXPECT_EQ(launch_of(arguments).grid.x, 3U);
 }
 
 TEST(ShapeRowsLaunch, LaunchesTheVariantThatIsAskedFor) {
