@@ -6,12 +6,17 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <cstring>
 #include <limits>
 #include <sstream>
 #include <string>
 
 #include "gpu/emulated_device.h"
 #include "gpu/kernels/arguments/verify.h"
+#include "gpu/launches/shaping.h"
+#include "gpu/launches/verify.h"
+#include "gpu/packed_batch.h"
+#include "gpu/verifier_buffers.h"
 #include "reference/error.h"
 
 namespace draftproof::gpu {
@@ -207,6 +212,46 @@ TEST_F(Verifiers, RefuseAnUnknownRuleAndAMissingText) {
   PatchedText text{"half", "half of the kernels", embedded_texts()};
   text.modules.erase("shaping");
   EXPECT_THROW(make_kernel_verifier(*device_, "chain", text), Error);
+}
+
+/// What lies in device memory is no host's to check: a draft_count beyond the slots must not lead a
+/// rule into its neighbour's.
+TEST_F(Verifiers, OfChainsTakeADraftBeyondItsSlotsForOneThatFillsThem) {
+  Batch batch = certain_batch(2, 0);
+  batch.requests.push_back(batch.requests[0]);
+  KernelModules modules(*device_, embedded_texts());
+  for (const char* rule : {"chain", "greedy", "block"})
+    for (const std::uint32_t draft_count : {3u, 1000000u}) {
+      const launches::VerifyRule& known = *launches::verify_rule(rule);
+      PackingRule packing;
+      packing.is_greedy_always = known.is_greedy;
+      PackedBatch packed = pack(batch, reference::PhiloxCoins(7), {}, packing);
+      for (std::size_t r = 0; r < 2; ++r)
+        std::memcpy(packed.parameters.bytes.data() + r * sizeof(draftproof_request) +
+                        offsetof(draftproof_request, draft_count),
+                    &draft_count, sizeof(draft_count));
+      const VerifierInputs inputs(*device_, packed);
+      const VerifierOutputs outputs(*device_, packed, 2, false);
+      draftproof_verify_arguments arguments{};
+      inputs.fill(packed, arguments);
+      outputs.fill(arguments);
+      arguments.request_count = 2;
+      draftproof_shape_rows_arguments shaping{};
+      shaping.target_rows = arguments.target_rows;
+      shaping.target_row_stride = arguments.target_row_stride;
+      shaping.requests = arguments.requests;
+      shaping.target_records = arguments.target_records;
+      shaping.draft_kind = arguments.draft_kind;
+      shaping.request_count = arguments.request_count;
+      shaping.padded_draft_count = arguments.padded_draft_count;
+      shaping.vocab_size = arguments.vocab_size;
+      ASSERT_EQ(launches::check(shaping).code, DRAFTPROOF_OK) << launches::check(shaping).text;
+      ASSERT_EQ(launches::check(known, arguments).code, DRAFTPROOF_OK);
+      EXPECT_TRUE(modules.launch(launches::launch_of(shaping)).observations.empty());
+      EXPECT_TRUE(modules.launch(launches::launch_of(known, arguments)).observations.empty())
+          << rule << ", " << draft_count;
+      EXPECT_EQ(outputs.outcomes(), verify(rule, batch).requests) << rule << ", " << draft_count;
+    }
 }
 
 TEST_F(Verifiers, RefuseABatchThatDoesNotFitTogether) {

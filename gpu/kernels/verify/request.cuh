@@ -24,12 +24,20 @@ __device__ __forceinline__ const RequestParameters& parameters_of(
   return at<const RequestParameters>(arguments.requests)[index];
 }
 
-/// The drafted tokens of request `index`.
-__device__ __forceinline__ Drafts drafts_of(const draftproof_verify_arguments& arguments,
-                                            std::uint32_t index) {
+/// The drafted tokens of request `index`, as many as it says: for those who refuse too many.
+__device__ __forceinline__ Drafts drafts_told(const draftproof_verify_arguments& arguments,
+                                              std::uint32_t index) {
   return {at<const std::int32_t>(arguments.draft_tokens) +
               draft_slot(index, 0, arguments.padded_draft_count),
           parameters_of(arguments, index).draft_count, arguments.vocab_size};
+}
+
+/// The drafted tokens of request `index`, no more than it has slots for.
+__device__ __forceinline__ Drafts drafts_of(const draftproof_verify_arguments& arguments,
+                                            std::uint32_t index) {
+  Drafts drafts = drafts_told(arguments, index);
+  drafts.count = min(drafts.count, arguments.padded_draft_count);
+  return drafts;
 }
 
 /// Where the outcome of request `index` goes.

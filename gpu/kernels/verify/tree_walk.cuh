@@ -51,7 +51,7 @@ struct Tree {
 
 __device__ __forceinline__ Tree tree_of(const draftproof_verify_arguments& arguments,
                                         std::uint32_t request) {
-  const Drafts drafts = drafts_of(arguments, request);
+  const Drafts drafts = drafts_told(arguments, request);
   const std::int32_t* parents = at<const std::int32_t>(arguments.parents);
   if (parents != nullptr) parents += draft_slot(request, 0, arguments.padded_draft_count);
   return {parents, drafts.tokens, drafts.count, arguments.padded_draft_count, drafts.vocab_size};
