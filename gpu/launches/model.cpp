@@ -132,7 +132,8 @@ draftproof_result check(const draftproof_rms_norm_arguments& own) {
 draftproof_result check(const draftproof_gemm_arguments& own) {
   if (const auto result = check_rows(own.rows); result.code != 0) return result;
   if (const auto result = check_format(own.format); result.code != 0) return result;
-  if (own.input_width == 0 || own.input_width > 0x7fffffffu || own.output_width == 0)
+  if (own.input_width == 0 || own.input_width > 0x7fffffffu || own.output_width == 0 ||
+      own.output_width > 0x7fffffffu)
     return {DRAFTPROOF_OUT_OF_RANGE, "input_width and output_width: take 1 to 2^31 - 1"};
   const std::uint64_t rows = own.rows.row_max;
   const RowBuffer buffers[] = {

@@ -53,6 +53,9 @@ TEST(ModelLaunches, RefuseAGemmThatIsNotSound) {
   expect(DRAFTPROOF_MISALIGNED, "rows.count", [](Own& own) { own.rows.count = 0x101; });
   expect(DRAFTPROOF_OUT_OF_RANGE, "rows.row_max", [](Own& own) { own.rows.row_max = 0; });
   expect(DRAFTPROOF_OUT_OF_RANGE, "input_width", [](Own& own) { own.input_width = 0; });
+  expect(DRAFTPROOF_OUT_OF_RANGE, "output_width", [](Own& own) { own.output_width = 0; });
+  expect(DRAFTPROOF_OUT_OF_RANGE, "output_width",
+         [](Own& own) { own.output_stride = own.output_width = 1u << 31; });
   expect(DRAFTPROOF_OUT_OF_RANGE, "weight's stride", [](Own& own) { own.weight_stride = 7; });
   expect(DRAFTPROOF_OUT_OF_RANGE, "output's stride", [](Own& own) { own.output_stride = 5; });
   expect(DRAFTPROOF_TOO_LARGE, "input spans",
