@@ -91,7 +91,8 @@ void add_run_output(CLI::App& command, OutputTexts& texts) {
 
 void add_subject(CLI::App& command, SubjectSettings& subject) {
   command.add_option("--subject", subject.subject,
-                     "reference, kernels, fused, or mutant:NAME (see: draftproof list mutants)");
+                     "kernels (the default: rules in two launches), fused (chain and greedy in "
+                     "one), reference, or mutant:NAME (see: draftproof list mutants)");
   command.add_option("--rule", subject.rule, "Default: every rule the subject has");
   // One value each time, or a property named behind it would be taken for a file.
   command
