@@ -70,6 +70,11 @@ draftproof_result EmulatedExecutor::guarded(const Body& body) noexcept {
 
 draftproof_result EmulatedExecutor::run(const KernelLaunch& launch, void*) noexcept {
   return guarded([&]() -> draftproof_result {
+    // As a driver does, whatever the arguments say of the device.
+    if (launch.is_cooperative && launch.grid.count() > kMultiprocessors)
+      return {DRAFTPROOF_DEVICE,
+              "more blocks wait for each other than the emulated device holds at once; lower "
+              "block_count to draftproof_capabilities::multiprocessor_count"};
     const LaunchReport report = modules_.launch(launch);
     bool is_unsafe = false;
     for (const reference::Observation& observation : report.observations) {

@@ -97,6 +97,28 @@ TEST_F(InterfaceEmulated, ReportsAFaultOfALaunchInWords) {
   EXPECT_EQ(std::string(few.data()), observations().substr(0, 7));
 }
 
+TEST_F(InterfaceEmulated, HoldsNoMoreWaitingBlocksThanItSays) {
+  constexpr draftproof_pointer kMemory = 1 << 24;  // nothing is there, and nothing is launched
+  draftproof_acceptance_arguments a{};
+  a.target_rows = 1 * kMemory;
+  a.target_row_stride = 8;
+  a.requests = 2 * kMemory;
+  a.emitted_tokens = 3 * kMemory;
+  a.emitted_reasons = 4 * kMemory;
+  a.outcomes = 5 * kMemory;
+  a.request_capacity = 1000;
+  a.vocab_size = 8;
+  a.draft_kind = DRAFTPROOF_DRAFT_ONE_HOT;
+  ASSERT_EQ(draftproof_acceptance_divide(library_, &a).code, DRAFTPROOF_OK);
+  a.block_capacity = a.block_count = 100'000;
+  ASSERT_EQ(draftproof_acceptance_workspace(&a, &a.workspace_bytes).code, DRAFTPROOF_OK);
+  a.workspace = std::uint64_t{1} << 40;
+  EXPECT_EQ(draftproof_acceptance_plan(library_, &a, nullptr).code, DRAFTPROOF_UNSUPPORTED);
+  const draftproof_result launched = draftproof_acceptance_launch(library_, &a, nullptr);
+  EXPECT_EQ(launched.code, DRAFTPROOF_DEVICE);
+  EXPECT_THAT(launched.text, HasSubstr("lower block_count"));
+}
+
 TEST_F(InterfaceEmulated, RefusesMemoryThatIsNotThere) {
   draftproof_pointer pointer = 0;
   std::uint32_t word = 0;
