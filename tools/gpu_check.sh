@@ -18,7 +18,11 @@ while [[ $# -gt 0 ]]; do
     --no-bench) bench=no ;;
     --dry-run) dry=yes ;;
     --build-dir)
-      build=${2:?gpu_check: --build-dir takes a folder}
+      [[ -n ${2:-} ]] || {
+        echo "gpu_check: --build-dir takes a folder" >&2
+        exit 3
+      }
+      build=$2
       shift
       ;;
     *)
