@@ -10,8 +10,9 @@
 # line has no entry. DRAFTPROOF_UPDATE_GOLDENS=1 writes the table instead, unless something spills.
 # Another version of ptxas than the table's allots registers otherwise: only spills count then.
 #
-# The table has a hash of each text, line numbers and comments aside. What ptxas said of a text it
-# says again, so that one that is as it was is assembled for sm_90 only; its other lines hold.
+# The table has a hash of each text, comments, line numbers and debug strings aside, in which nvcc
+# names the folder it ran in. What ptxas said of a text it says again, so that one that is as it was
+# is assembled for sm_90 only; its other lines hold.
 # PTXAS_CHECK_ARCHITECTURES: others, to print. One process a text and architecture, one a core.
 set -euo pipefail
 export LC_ALL=C
@@ -39,8 +40,8 @@ is_known() {
 
 for file in "$@"; do
   name=$(basename "$file" .ptx)
-  hash=$(sed -e 's#[[:space:]]*//.*##' -e '/^[[:space:]]*\(\.loc.*\|\.file.*\|\)$/d' "$file" |
-    sha256sum | cut -c1-16)
+  hash=$(sed -e 's#[[:space:]]*//.*##' -e '/^[[:space:]]*\(\.loc.*\|\.file.*\|\.b8 .*\|\)$/d' \
+    "$file" | sha256sum | cut -c1-16)
   echo "# text $name $hash" >>"$scratch/texts"
   for architecture in "${architectures[@]}"; do
     if [[ $architecture != sm_90 ]] && is_known "# text $name $hash"; then

@@ -92,9 +92,9 @@ TEST_F(PtxasCheck, AssemblesATextThatIsAsItWasForOneArchitectureOnly) {
   calls();
   EXPECT_EQ(check(), 0) << output();
   EXPECT_EQ(calls(), 1);
-  // A comment and a line number are no change, an instruction is one.
+  // A comment, a line number and a debug string are no change, an instruction is one.
   const std::string text = read("a.ptx");
-  write("a.ptx", "// a comment\n\t.loc 1 2 3\n" + text);
+  write("a.ptx", "// a comment\n\t.loc 1 2 3\n.b8 95,90,78\n" + text);
   EXPECT_EQ(check(), 0) << output();
   EXPECT_EQ(calls(), 1);
   write("a.ptx", text + "ret;\n");
