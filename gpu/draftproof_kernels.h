@@ -18,7 +18,7 @@
  * tokens, tables, logits) is judged by the kernels and ends in a status word of its request; a
  * draft_count above padded_draft_count counts as that many, but ends trees in a status. Three
  * things there are taken as they are, and have to be right: no draft_count is 2^32 - 1 under
- * shape_rows, records are those of shape_rows, and the lists of adjustments lie inside their arrays.
+ * shape_rows, records are those of shape_rows, and lists of adjustments lie inside their arrays.
  *
  * Threads. A library is never changed after its creation: any number of threads may plan and launch
  * with one at the same time, each with its own arguments, outputs and workspaces. Destroy it when
