@@ -16,9 +16,9 @@
  * every launch: null and misaligned pointers, ranges, products of sizes, workspaces, and buffers
  * that are written and share a byte with another one. What lies in device memory (draft counts,
  * tokens, tables, logits) is judged by the kernels and ends in a status word of its request; a
- * draft_count above padded_draft_count counts as that many, but ends trees in a status. Three
- * things there are taken as they are, and have to be right: no draft_count is 2^32 - 1 under
- * shape_rows, records are those of shape_rows, and lists of adjustments lie inside their arrays.
+ * draft_count above padded_draft_count counts as that many, but ends trees in a status. Two
+ * things there are taken as they are, and have to be right: records are those of shape_rows, and
+ * lists of adjustments lie inside their arrays.
  *
  * Threads. A library is never changed after its creation: any number of threads may plan and launch
  * with one at the same time, each with its own arguments, outputs and workspaces. Destroy it when

@@ -221,7 +221,7 @@ TEST_F(Verifiers, OfChainsTakeADraftBeyondItsSlotsForOneThatFillsThem) {
   batch.requests.push_back(batch.requests[0]);
   KernelModules modules(*device_, embedded_texts());
   for (const char* rule : {"chain", "greedy", "block"})
-    for (const std::uint32_t draft_count : {3u, 1000000u}) {
+    for (const std::uint32_t draft_count : {3u, 1000000u, 0xffffffffu}) {
       const launches::VerifyRule& known = *launches::verify_rule(rule);
       PackingRule packing;
       packing.is_greedy_always = known.is_greedy;

@@ -76,7 +76,7 @@ __device__ __forceinline__ RowPlace place_of_row(const draftproof_shape_rows_arg
   place.request = place.slot / slots;
   place.position = place.slot % slots;
   const std::uint32_t row_count =
-      place.parameters(arguments).draft_count + (place.is_target ? 1 : 0);
+      min(place.parameters(arguments).draft_count, padded) + (place.is_target ? 1 : 0);
   // In a tree a placeholder ends its own branch and no other: every row is shaped.
   const std::int32_t* tokens = arguments.parents != 0
                                    ? nullptr

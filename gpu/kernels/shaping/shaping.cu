@@ -45,7 +45,8 @@ struct ShapeRows {
     const std::int32_t* tokens = draft_tokens == nullptr
                                      ? nullptr
                                      : draft_tokens + draft_slot(request, 0, padded_draft_count);
-    const std::uint32_t row_count = parameters.draft_count + (is_target ? 1 : 0);
+    const std::uint32_t row_count =
+        min(parameters.draft_count, padded_draft_count) + (is_target ? 1 : 0);
     if (!row_is_used(tokens, row_count, position)) return;
 
     std::uint64_t offset =
