@@ -183,7 +183,10 @@ std::vector<BadInput> bad_speeds() {
       {"BatchesWithoutAMap", {"speed", "{}/bad.json", "--batches", "4"}, "--batches: ", "--map"},
       {"TileOfExamples", {"speed", "--examples", "--tile", "4"}, "--tile: ", "leave it out"},
       {"TraceThatIsNone", {"speed", "{}/bad.json"}, "bad.json:1", "JSON"},
-      {"ProfileOfNobody", {"profile", "--pipeline", "nobody"}, "--pipeline: ", "take parts of these names"},
+      {"ProfileOfNobody",
+       {"profile", "--pipeline", "nobody"},
+       "--pipeline: ",
+       "take parts of these names"},
       {"ProfileOfANegativeSeed", {"profile", "--seed", "-1"}, "--seed: ", "from 0 to 2^64 - 1"},
       {"ProfileIntoAFolder", {"profile", "--write", "."}, "--write: ", "name a file"},
   };
