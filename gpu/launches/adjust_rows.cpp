@@ -1,10 +1,10 @@
 #include "gpu/launches/adjust_rows.h"
 
-#include <array>
 #include <cstdint>
 
 #include "gpu/launches/adjustments.h"
 #include "gpu/launches/checks.h"
+#include "gpu/launches/row_launch.h"
 
 namespace draftproof::gpu::launches {
 namespace {
@@ -16,20 +16,9 @@ constexpr std::uint64_t kRowsMax = 0x7fffffff;
 
 constexpr draftproof_result fault(draftproof_code code, const char* text) { return {code, text}; }
 
-std::uint64_t target_slots(const Arguments& a) {
-  return std::uint64_t{a.request_count} * (a.padded_draft_count + 1);
-}
-std::uint64_t draft_slots(const Arguments& a) {
-  return std::uint64_t{a.request_count} * a.padded_draft_count;
-}
 std::uint64_t row_count(const Arguments& a) {
   return target_slots(a) + (a.draft_rows != 0 ? draft_slots(a) : 0);
 }
-std::uint64_t element_bytes(const Arguments& a) { return a.format == DRAFTPROOF_FLOAT32 ? 4 : 2; }
-AdjustedBatch adjusted_batch(const Arguments& a) {
-  return {a.request_count, target_slots(a), a.vocab_size};
-}
-
 draftproof_result check_sizes(const Arguments& a) {
   constexpr auto kRange = DRAFTPROOF_OUT_OF_RANGE;
   if (a.format > DRAFTPROOF_FLOAT16)
@@ -62,7 +51,7 @@ draftproof_result check_pointers(const Arguments& a) {
     return fault(kNull, "draft_tokens is null, and adjustments look drafted tokens up");
   if ((a.draft_rows == 0) != (a.widened_rows == 0))
     return fault(kNull, "draft_rows, widened_rows: give both or neither");
-  if (!is_aligned(a.target_rows, element_bytes(a)) || !is_aligned(a.draft_rows, element_bytes(a)))
+  if (!is_aligned(a.target_rows, logit_bytes(a)) || !is_aligned(a.draft_rows, logit_bytes(a)))
     return fault(kMisaligned, "target_rows, draft_rows: align to an element of `format`");
   if (!is_aligned(a.adjusted_rows, 4) || !is_aligned(a.widened_rows, 4))
     return fault(kMisaligned, "adjusted_rows, widened_rows: align to 4 bytes");
@@ -83,29 +72,15 @@ draftproof_result check_extents(const Arguments& a) {
     return fault(kLarge, "request_count * padded_draft_count: at most 2^31 - 1 rows a launch");
   std::uint64_t target_bytes = 0, draft_bytes = 0, adjusted_bytes = 0, widened_bytes = 0;
   const std::uint64_t drafts = a.draft_rows != 0 ? draft_slots(a) : 0;
-  if (!strided_bytes(target_slots(a), a.target_row_stride, a.vocab_size, element_bytes(a),
+  if (!strided_bytes(target_slots(a), a.target_row_stride, a.vocab_size, logit_bytes(a),
                      target_bytes) ||
-      !strided_bytes(drafts, a.draft_row_stride, a.vocab_size, element_bytes(a), draft_bytes) ||
+      !strided_bytes(drafts, a.draft_row_stride, a.vocab_size, logit_bytes(a), draft_bytes) ||
       !strided_bytes(target_slots(a), a.adjusted_row_stride, a.vocab_size, 4, adjusted_bytes) ||
       !strided_bytes(drafts, a.widened_row_stride, a.vocab_size, 4, widened_bytes))
     return fault(kLarge, "a row stride: the rows do not fit in 63 bits; give a smaller one");
-  const std::uint64_t token_bytes = draft_slots(a) * sizeof(std::int32_t);
-  const std::array<Extent, 5> lists = extents_of(a.adjustments, adjusted_batch(a));
-  const std::array extents{
-      Extent{a.adjusted_rows, adjusted_bytes, true},
-      Extent{a.widened_rows, widened_bytes, true},
-      Extent{a.target_rows, target_bytes, false},
-      Extent{a.draft_rows, draft_bytes, false},
-      Extent{a.draft_tokens, token_bytes, false},
-      Extent{a.parents, token_bytes, false},
-      Extent{a.requests, std::uint64_t{a.request_count} * sizeof(draftproof_request), false},
-      lists[0],
-      lists[1],
-      lists[2],
-      lists[3],
-      lists[4],
-  };
-  if (overlap(extents))
+  if (!outputs_are_apart(
+          a, {{{a.adjusted_rows, adjusted_bytes, true}, {a.widened_rows, widened_bytes, true}, {}}},
+          target_bytes, draft_bytes))
     return fault(DRAFTPROOF_OVERLAP,
                  "adjusted_rows or widened_rows shares bytes with another buffer");
   return kGood;
@@ -121,16 +96,13 @@ draftproof_result check(const Arguments& arguments) {
 }
 
 KernelLaunch launch_of(const Arguments& arguments) {
-  static constexpr std::array kEntries{"draftproof_adjust_rows_f32", "draftproof_adjust_rows_bf16",
-                                       "draftproof_adjust_rows_f16"};
+  static constexpr const char* kEntries[] = DRAFTPROOF_BY_FORMAT("draftproof_adjust_rows");
   KernelLaunch launch;
   launch.module = "adjustments";
   launch.entry = kEntries[arguments.format];
   launch.grid.x = static_cast<std::uint32_t>(row_count(arguments));
-  launch.block.x = arguments.block_threads != 0   ? arguments.block_threads
-                   : arguments.vocab_size <= 1024 ? 32
-                   : arguments.vocab_size <= 8192 ? 128
-                                                  : kThreadsMax;
+  launch.block.x = arguments.block_threads != 0 ? arguments.block_threads
+                                                : suitable_block_threads(arguments.vocab_size);
   launch.add(arguments);
   return launch;
 }

@@ -7,6 +7,7 @@
 #include "gpu/kernels/layout.h"
 #include "gpu/launches/adjustments.h"
 #include "gpu/launches/checks.h"
+#include "gpu/launches/row_launch.h"
 
 namespace draftproof::gpu::launches {
 namespace {
@@ -27,15 +28,6 @@ bool is_good(const draftproof_result& result) { return result.code == DRAFTPROOF
 
 bool has_draft_rows(const Arguments& a) { return a.draft_kind != kOneHot; }
 bool has_adjustments(const Arguments& a) { return a.adjustments.requests != 0; }
-std::uint64_t target_slots(const Arguments& a) {
-  return std::uint64_t{a.request_count} * (a.padded_draft_count + 1);
-}
-std::uint64_t draft_slots(const Arguments& a) {
-  return std::uint64_t{a.request_count} * a.padded_draft_count;
-}
-AdjustedBatch adjusted_batch(const Arguments& a) {
-  return {a.request_count, target_slots(a), a.vocab_size};
-}
 std::uint64_t row_count(const Arguments& a) {
   return target_slots(a) + (has_draft_rows(a) ? draft_slots(a) : 0);
 }
@@ -47,11 +39,8 @@ std::uint64_t blocks_per_row(const Arguments& a) {
   if (a.blocks_per_row != 0) return a.blocks_per_row;
   return std::clamp<std::uint64_t>(a.vocab_size / 4096, 1, 32);
 }
-std::uint64_t target_element_bytes(const Arguments& a) {
-  return a.format == DRAFTPROOF_FLOAT32 ? 4 : 2;
-}
 std::uint64_t draft_element_bytes(const Arguments& a) {
-  return a.draft_kind == kProbabilities ? 4 : target_element_bytes(a);
+  return a.draft_kind == kProbabilities ? 4 : logit_bytes(a);
 }
 std::uint32_t block_threads_max(const Arguments& a) { return has_adjustments(a) ? 512 : 1024; }
 
@@ -97,7 +86,7 @@ draftproof_result check_pointers(const Arguments& a) {
                  "draft_rows, draft_records: give null for one-hot drafts, which have no rows");
   if (has_adjustments(a) && a.draft_tokens == 0 && a.padded_draft_count != 0)
     return fault(kNull, "draft_tokens is null, and adjustments look drafted tokens up");
-  if (!is_aligned(a.target_rows, target_element_bytes(a)))
+  if (!is_aligned(a.target_rows, logit_bytes(a)))
     return fault(kMisaligned, "target_rows: align to an element of `format`");
   if (!is_aligned(a.draft_rows, draft_element_bytes(a)))
     return fault(kMisaligned, "draft_rows: align to an element, 4 bytes for probabilities");
@@ -136,30 +125,18 @@ draftproof_result check_extents(const Arguments& a) {
   if (row_count(a) * blocks_per_row(a) > kRowsMax)
     return fault(kLarge, "request_count * padded_draft_count: at most 2^31 - 1 blocks a launch");
   std::uint64_t target_bytes = 0, draft_bytes = 0;
-  if (!strided_bytes(target_slots(a), a.target_row_stride, a.vocab_size, target_element_bytes(a),
+  if (!strided_bytes(target_slots(a), a.target_row_stride, a.vocab_size, logit_bytes(a),
                      target_bytes))
     return fault(kLarge, "target_row_stride: the rows do not fit in 63 bits");
   if (has_draft_rows(a) && !strided_bytes(draft_slots(a), a.draft_row_stride, a.vocab_size,
                                           draft_element_bytes(a), draft_bytes))
     return fault(kLarge, "draft_row_stride: the rows do not fit in 63 bits");
-  const std::uint64_t token_bytes = draft_slots(a) * sizeof(std::int32_t);
-  const std::array<Extent, 5> lists = extents_of(a.adjustments, adjusted_batch(a));
-  const std::array extents{
-      Extent{a.target_records, target_slots(a) * sizeof(draftproof_row_record), true},
-      Extent{a.draft_records, draft_slots(a) * sizeof(draftproof_row_record), true},
-      Extent{a.workspace, a.workspace_bytes, true},
-      Extent{a.target_rows, target_bytes, false},
-      Extent{a.draft_rows, draft_bytes, false},
-      Extent{a.draft_tokens, token_bytes, false},
-      Extent{a.parents, token_bytes, false},
-      Extent{a.requests, std::uint64_t{a.request_count} * sizeof(draftproof_request), false},
-      lists[0],
-      lists[1],
-      lists[2],
-      lists[3],
-      lists[4],
-  };
-  if (overlap(extents))
+  if (!outputs_are_apart(
+          a,
+          {{{a.target_records, target_slots(a) * sizeof(draftproof_row_record), true},
+            {a.draft_records, draft_slots(a) * sizeof(draftproof_row_record), true},
+            {a.workspace, a.workspace_bytes, true}}},
+          target_bytes, draft_bytes))
     return fault(DRAFTPROOF_OVERLAP,
                  "target_records, draft_records or workspace shares bytes with another buffer");
   return kGood;
@@ -168,12 +145,11 @@ draftproof_result check_extents(const Arguments& a) {
 /// 16-bit counts of all 65,536 values.
 constexpr std::uint32_t kHistogramBytes = 65536 * 2;
 
-/// A warp has something to do in it, and a long row many warps. A histogram is as long as it is.
+/// A histogram is as long as it is, however few logits there are.
 std::uint32_t block_threads_of(const Arguments& a) {
   if (a.block_threads != 0) return a.block_threads;
   if (variant_of(a) == DRAFTPROOF_SHAPING_BY_KEY) return 1024;
-  if (a.vocab_size <= 1024) return 32;
-  return a.vocab_size <= 8192 ? 128 : 512;
+  return suitable_block_threads(a.vocab_size);
 }
 
 /// Arguments of a launch are looked at when it runs, so that a number of our own needs a place that
@@ -230,16 +206,11 @@ std::uint64_t workspace_bytes(const Arguments& arguments) {
 }
 
 KernelLaunch launch_of(const Arguments& arguments) {
-  static constexpr std::array kPlain{"draftproof_shape_rows_f32", "draftproof_shape_rows_bf16",
-                                     "draftproof_shape_rows_f16"};
-  static constexpr std::array kAdjusted{"draftproof_shape_adjusted_rows_f32",
-                                        "draftproof_shape_adjusted_rows_bf16",
-                                        "draftproof_shape_adjusted_rows_f16"};
+  static constexpr const char* kPlain[] = DRAFTPROOF_BY_FORMAT("draftproof_shape_rows");
+  static constexpr const char* kAdjusted[] = DRAFTPROOF_BY_FORMAT("draftproof_shape_adjusted_rows");
   static constexpr std::array kByKey{"draftproof_shape_rows_by_key_bf16",
                                      "draftproof_shape_rows_by_key_f16"};
-  static constexpr std::array kSplit{"draftproof_shape_rows_split_f32",
-                                     "draftproof_shape_rows_split_bf16",
-                                     "draftproof_shape_rows_split_f16"};
+  static constexpr const char* kSplit[] = DRAFTPROOF_BY_FORMAT("draftproof_shape_rows_split");
   KernelLaunch launch;
   launch.grid.x = static_cast<std::uint32_t>(row_count(arguments) * blocks_per_row(arguments));
   launch.block.x = block_threads_of(arguments);

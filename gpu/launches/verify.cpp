@@ -4,6 +4,7 @@
 
 #include "gpu/kernels/layout.h"
 #include "gpu/launches/checks.h"
+#include "gpu/launches/row_launch.h"
 
 namespace draftproof::gpu::launches {
 namespace {
@@ -21,89 +22,57 @@ constexpr std::uint32_t kSiblingsMax = 512;
 constexpr VerifyRule kRules[] = {
     {.name = "chain",
      .module = "chain",
-     .entries = {"draftproof_verify_chain_f32", "draftproof_verify_chain_bf16",
-                 "draftproof_verify_chain_f16"},
-     .takes_trees = false,
+     .entries = DRAFTPROOF_BY_FORMAT("draftproof_verify_chain"),
      .reads_target_rows = true,
      .reads_draft_rows = true,
-     .is_greedy = false,
-     .coins = kChainCoins,
-     .is_keyed_by_iteration = false},
+     .coins = kChainCoins},
     {.name = "block",
      .module = "block",
-     .entries = {"draftproof_verify_block_f32", "draftproof_verify_block_bf16",
-                 "draftproof_verify_block_f16"},
-     .takes_trees = false,
+     .entries = DRAFTPROOF_BY_FORMAT("draftproof_verify_block"),
      .reads_target_rows = true,
      .reads_draft_rows = true,
-     .is_greedy = false,
      .coins = kChainCoins,
      .is_keyed_by_iteration = true},
     {.name = "greedy",
      .module = "greedy",
      .entries = {"draftproof_verify_greedy", "draftproof_verify_greedy",
                  "draftproof_verify_greedy"},
-     .takes_trees = false,
-     .reads_target_rows = false,
-     .reads_draft_rows = false,
-     .is_greedy = true,
-     .coins = 0,
-     .is_keyed_by_iteration = false},
+     .is_greedy = true},
     {.name = "tree-greedy",
      .module = "tree_greedy",
      .entries = {"draftproof_verify_tree_greedy", "draftproof_verify_tree_greedy",
                  "draftproof_verify_tree_greedy"},
      .takes_trees = true,
-     .reads_target_rows = false,
-     .reads_draft_rows = false,
-     .is_greedy = true,
-     .coins = 0,
-     .is_keyed_by_iteration = false},
+     .is_greedy = true},
     {.name = "target-only",
      .module = "target_only",
-     .entries = {"draftproof_verify_target_only_f32", "draftproof_verify_target_only_bf16",
-                 "draftproof_verify_target_only_f16"},
+     .entries = DRAFTPROOF_BY_FORMAT("draftproof_verify_target_only"),
      .takes_trees = true,
      .reads_target_rows = true,
-     .reads_draft_rows = false,
-     .is_greedy = false,
      .coins = bit(kernels::kBonusColumn) | bit(kernels::kTreeLevelColumn) |
-              bit(kernels::kTreeSecondColumn),
-     .is_keyed_by_iteration = false},
+              bit(kernels::kTreeSecondColumn)},
     {.name = "with-replacement",
      .module = "siblings",
-     .entries = {"draftproof_verify_with_replacement_f32",
-                 "draftproof_verify_with_replacement_bf16",
-                 "draftproof_verify_with_replacement_f16"},
+     .entries = DRAFTPROOF_BY_FORMAT("draftproof_verify_with_replacement"),
      .takes_trees = true,
      .reads_target_rows = true,
      .reads_draft_rows = true,
-     .is_greedy = false,
      .coins = kChainCoins,
-     .is_keyed_by_iteration = false,
      .draft_count_max = kSiblingsMax},
     {.name = "without-replacement",
      .module = "siblings",
-     .entries = {"draftproof_verify_without_replacement_f32",
-                 "draftproof_verify_without_replacement_bf16",
-                 "draftproof_verify_without_replacement_f16"},
+     .entries = DRAFTPROOF_BY_FORMAT("draftproof_verify_without_replacement"),
      .takes_trees = true,
      .reads_target_rows = true,
      .reads_draft_rows = true,
-     .is_greedy = false,
      .coins = kChainCoins,
-     .is_keyed_by_iteration = false,
      .draft_count_max = kSiblingsMax},
     {.name = "match",
      .module = "match",
-     .entries = {"draftproof_verify_match_f32", "draftproof_verify_match_bf16",
-                 "draftproof_verify_match_f16"},
+     .entries = DRAFTPROOF_BY_FORMAT("draftproof_verify_match"),
      .takes_trees = true,
      .reads_target_rows = true,
-     .reads_draft_rows = false,
-     .is_greedy = false,
-     .coins = bit(kernels::kBonusColumn),
-     .is_keyed_by_iteration = false},
+     .coins = bit(kernels::kBonusColumn)},
 };
 
 /// One buffer of a launch, as it is held against its contract.
@@ -247,10 +216,8 @@ KernelLaunch launch_of(const VerifyRule& rule, const draftproof_verify_arguments
   launch.module = rule.module;
   launch.entry = rule.entries[arguments.format];
   launch.grid.x = arguments.request_count;
-  // What suits a row: a warp has something to do in it, and a long row many warps.
-  const std::uint32_t suitable =
-      arguments.vocab_size <= 1024 ? 32 : (arguments.vocab_size <= 8192 ? 128 : 512);
-  launch.block.x = arguments.block_threads != 0 ? arguments.block_threads : suitable;
+  launch.block.x = arguments.block_threads != 0 ? arguments.block_threads
+                                                : suitable_block_threads(arguments.vocab_size);
   launch.add(arguments);
   return launch;
 }

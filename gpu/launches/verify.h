@@ -18,16 +18,16 @@
 namespace draftproof::gpu::launches {
 
 struct VerifyRule {
-  const char* name;    ///< as reference::verify::rules() has it: "chain", "tree-greedy"
-  const char* module;  ///< stem of the .cu file
+  const char* name = "";    ///< as reference::verify::rules() has it: "chain", "tree-greedy"
+  const char* module = "";  ///< stem of the .cu file
   /// By draftproof_logit_format; the same three times where no logits are read.
-  const char* entries[3];
-  bool takes_trees;                          ///< reads `parents`, writes `accepted_nodes`
-  bool reads_target_rows;                    ///< else records say enough
-  bool reads_draft_rows;                     ///< draft rows and their records
-  bool is_greedy;                            ///< records are those of greedy requests
-  std::uint32_t coins;                       ///< bit c: column c of the coins is read; 0: none
-  bool is_keyed_by_iteration;                ///< coins have the request's iteration, not 0
+  const char* entries[3] = {};
+  bool takes_trees = false;                  ///< reads `parents`, writes `accepted_nodes`
+  bool reads_target_rows = false;            ///< else records say enough
+  bool reads_draft_rows = false;             ///< draft rows and their records
+  bool is_greedy = false;                    ///< records are those of greedy requests
+  std::uint32_t coins = 0;                   ///< bit c: column c of the coins is read; 0: none
+  bool is_keyed_by_iteration = false;        ///< coins have the request's iteration, not 0
   std::uint32_t draft_count_max = 1u << 16;  ///< largest padded_draft_count
 };
 

@@ -3,16 +3,13 @@
 #include <array>
 
 #include "gpu/launches/adjustments.h"
+#include "gpu/launches/row_launch.h"
 #include "gpu/launches/verify.h"
 
 namespace draftproof::gpu::launches {
 namespace {
 
 constexpr std::uint32_t kBlockThreadsMax = 512;
-
-std::uint64_t target_slots(const draftproof_verify_arguments& a) {
-  return std::uint64_t{a.request_count} * (a.padded_draft_count + 1);
-}
 
 draftproof_result check_overlap(const draftproof_verify_adjusted_arguments& arguments,
                                 const AdjustedBatch& batch) {
@@ -52,11 +49,9 @@ draftproof_result check(const draftproof_verify_adjusted_arguments& arguments) {
 }
 
 KernelLaunch launch_of(const draftproof_verify_adjusted_arguments& arguments) {
-  static constexpr std::array kEntries{"draftproof_verify_adjusted_chain_f32",
-                                       "draftproof_verify_adjusted_chain_bf16",
-                                       "draftproof_verify_adjusted_chain_f16"};
-  const std::uint32_t vocab_size = arguments.verify.vocab_size;
-  const std::uint32_t chosen = vocab_size <= 1024 ? 32 : (vocab_size <= 8192 ? 128 : 512);
+  static constexpr const char* kEntries[] =
+      DRAFTPROOF_BY_FORMAT("draftproof_verify_adjusted_chain");
+  const std::uint32_t chosen = suitable_block_threads(arguments.verify.vocab_size);
   KernelLaunch launch;
   launch.module = "chain_adjusted";
   launch.entry = kEntries[arguments.verify.format];
