@@ -164,13 +164,21 @@ class AdjustedShaping : public testing::Test {
     const auto outcomes = run.read<draftproof_outcome>(arguments.outcomes, arguments.request_count);
     const auto tokens =
         run.read<std::int32_t>(arguments.emitted_tokens, arguments.request_count * slots);
+    const auto reasons =
+        run.read<std::int32_t>(arguments.emitted_reasons, arguments.request_count * slots);
     for (std::size_t r = 0; r < outcomes.size(); ++r) {
       const reference::RequestOutcome& right = expected.requests[r];
       std::vector<std::int32_t> emitted(slots, gpu::kernels::kNoToken);
-      for (std::size_t i = 0; i < right.emitted.size(); ++i) emitted[i] = right.emitted[i].token;
+      std::vector<std::int32_t> because(slots, -1);
+      for (std::size_t i = 0; i < right.emitted.size(); ++i) {
+        emitted[i] = right.emitted[i].token;
+        because[i] = static_cast<std::int32_t>(right.emitted[i].reason);
+      }
+      const auto first = static_cast<std::ptrdiff_t>(r * slots);
       const bool is_equal =
-          std::equal(emitted.begin(), emitted.end(),
-                     tokens.begin() + static_cast<std::ptrdiff_t>(r * slots)) &&
+          std::equal(emitted.begin(), emitted.end(), tokens.begin() + first) &&
+          std::equal(because.begin(), because.end(), reasons.begin() + first) &&
+          outcomes[r].status_position == static_cast<std::uint32_t>(right.status_position) &&
           outcomes[r].status == static_cast<std::uint32_t>(right.status) &&
           outcomes[r].accepted_count == static_cast<std::uint32_t>(right.accepted_count) &&
           outcomes[r].emitted_count == right.emitted.size();
@@ -236,12 +244,15 @@ TEST_F(AdjustedShaping, EveryBrokenKernelIsFound) {
         *device_, gpu::patched_kernels(patch, gpu::embedded_texts()).modules);
     AdjustedCases cases(79);
     RandomCases batches(80, {2, 40, 3, 4});
+    const bool is_chain = patch.module == "chain_adjusted";
     std::optional<std::string> found;
     for (int i = 0; i < 1000 && !found; ++i)
-      found =
-          patch.module == "chain_adjusted" ? chain_fault(cases, batches) : fault(cases, batches);
+      found = is_chain ? chain_fault(cases, batches) : fault(cases, batches);
     EXPECT_TRUE(found) << patch.name << " survives: " << patch.statement;
-    if (found) RecordProperty(patch.name, found->substr(0, 200));
+    if (!found) continue;
+    EXPECT_TRUE(is_killed_by_what_it_names(patch, *found, is_chain ? "outcomes" : "records"))
+        << patch.name << ": " << *found;
+    RecordProperty(patch.name, found->substr(0, 200));
   }
 }
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -24,6 +25,16 @@ inline std::vector<gpu::PtxPatch> shaping_patches(std::string_view prefix) {
     if (patch.module.starts_with(prefix)) list.push_back(std::move(patch));
   }
   return list;
+}
+
+/// True when a patch names what found it: the device's check ("race: ..." is a race), or else
+/// `compared`, what the test compares.
+inline bool is_killed_by_what_it_names(const gpu::PtxPatch& patch, const std::string& found,
+                                       std::string_view compared) {
+  const std::string check = found.substr(0, found.find(':'));
+  const bool is_seen_by_the_device = check.find(' ') == std::string::npos;
+  return patch.kills.find(is_seen_by_the_device ? check : std::string(compared)) !=
+         std::string::npos;
 }
 
 }  // namespace draftproof::tests

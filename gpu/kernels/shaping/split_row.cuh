@@ -4,7 +4,8 @@
 // planned yet waits for blocks that drew earlier tickets, which therefore run. So waiting ends
 // however few blocks are resident, and one block alone can do it all.
 //
-// A workspace is zero before its first launch, and every launch leaves it so.
+// A workspace is zero before its first launch. Every launch leaves those words zero that the next
+// one finds there; what is written before it is read (ties, the rest of the plan) stays.
 #pragma once
 
 #include <cstdint>
