@@ -13,26 +13,30 @@
 namespace draftproof::gpu::kernels {
 
 /// How a draft law is written down on the device.
-enum class DraftLawKind : std::uint32_t { kLogits = 0, kProbabilities = 1, kOneHot = 2 };
+enum class DraftLawKind : std::uint32_t {
+  kLogits = DRAFTPROOF_DRAFT_LOGITS,
+  kProbabilities = DRAFTPROOF_DRAFT_PROBABILITIES,
+  kOneHot = DRAFTPROOF_DRAFT_ONE_HOT,
+};
 
 /// One step of a shaping, four bits in RequestParameters::steps; kEnd ends the list.
 enum class StepCode : std::uint32_t {
-  kEnd = 0,
-  kTemperature = 1,
-  kTopK = 2,
-  kTopP = 3,
-  kMinP = 4,
-  kJointTopKTopP = 5,
+  kEnd = DRAFTPROOF_STEP_END,
+  kTemperature = DRAFTPROOF_STEP_TEMPERATURE,
+  kTopK = DRAFTPROOF_STEP_TOP_K,
+  kTopP = DRAFTPROOF_STEP_TOP_P,
+  kMinP = DRAFTPROOF_STEP_MIN_P,
+  kJointTopKTopP = DRAFTPROOF_STEP_JOINT_TOP_K_TOP_P,
 };
 
 /// Bits of RequestParameters::flags.
 enum RequestFlag : std::uint32_t {
-  kGreedy = 1,          ///< the law is one-hot at the lowest id of the maximum
-  kTopPOn = 2,          ///< top_p_* below mean something
-  kMinPOn = 4,          ///< min_p_* below mean something
-  kTopKLowestIds = 8,   ///< top-k keeps exactly k, lowest ids first; else all boundary ties
-  kTopPLowestIds = 16,  ///< top-p keeps lowest ids first inside the boundary value; else all ties
-  kOneHotDraft = 32,    ///< fused acceptance: the drafts have one-hot laws, and no rows are read
+  kGreedy = DRAFTPROOF_REQUEST_GREEDY,
+  kTopPOn = DRAFTPROOF_REQUEST_TOP_P,
+  kMinPOn = DRAFTPROOF_REQUEST_MIN_P,
+  kTopKLowestIds = DRAFTPROOF_REQUEST_TOP_K_LOWEST_IDS,
+  kTopPLowestIds = DRAFTPROOF_REQUEST_TOP_P_LOWEST_IDS,
+  kOneHotDraft = DRAFTPROOF_REQUEST_ONE_HOT_DRAFT,
 };
 
 using RequestParameters = ::draftproof_request;
@@ -40,9 +44,9 @@ static_assert(sizeof(RequestParameters) == 64);
 
 /// How RowRecord and the row it describes give the mass of a token.
 enum class LawKind : std::uint32_t {
-  kMasses = 0,         ///< mass of the logit under maximum and scale, when the cut keeps it
-  kOneHot = 1,         ///< mass 1 at cut_id
-  kProbabilities = 2,  ///< the probability in fixed point
+  kMasses = DRAFTPROOF_LAW_MASSES,
+  kOneHot = DRAFTPROOF_LAW_ONE_HOT,
+  kProbabilities = DRAFTPROOF_LAW_PROBABILITIES,
 };
 
 using RowRecord = ::draftproof_row_record;
@@ -61,7 +65,12 @@ inline constexpr std::uint32_t kCoinColumns = 3;      ///< of the rules for chai
 inline constexpr std::uint32_t kTreeCoinColumns = 5;  ///< of the rules for trees
 
 /// Why a token was emitted; the words of the reasons buffer.
-enum class ReasonCode : std::int32_t { kNone = -1, kAccepted = 0, kRecovered = 1, kBonus = 2 };
+enum class ReasonCode : std::int32_t {
+  kNone = DRAFTPROOF_REASON_NONE,
+  kAccepted = DRAFTPROOF_REASON_ACCEPTED,
+  kRecovered = DRAFTPROOF_REASON_RECOVERED,
+  kBonus = DRAFTPROOF_REASON_BONUS,
+};
 
 /// What fills the token slots behind the emitted ones.
 inline constexpr std::int32_t kNoToken = -1;

@@ -1,5 +1,5 @@
 /* Acceptance: the arguments of fused acceptance, logits in and tokens, accepted lengths, statuses
- * and KV plans out, in one launch (gpu/kernels/verify/chain_fused.cu). Plain C, passed by value.
+ * and KV plans out, in one launch. Plain C, passed by value.
  *
  * Rows. A request has padded_draft_count + 1 slots on the target side and padded_draft_count on the
  * draft side, of which it uses draft_count + 1 and draft_count (draftproof_request); target row i
@@ -26,14 +26,6 @@
 
 #include "gpu/kernels/arguments/result.h"
 #include "gpu/kernels/arguments/rows.h"
-
-/** How draft laws are written down. A request with kOneHotDraft (gpu/kernels/layout.h) has a
- * one-hot draft law whatever the batch says. */
-enum draftproof_draft_kind {
-  DRAFTPROOF_DRAFT_LOGITS = 0,        /**< rows of the target's format, shaped as the target is */
-  DRAFTPROOF_DRAFT_PROBABILITIES = 1, /**< rows of fp32 probabilities */
-  DRAFTPROOF_DRAFT_ONE_HOT = 2        /**< no rows: all mass on the drafted token */
-};
 
 /** Blocks a team at most, and with them slices a row. */
 #define DRAFTPROOF_TEAM_SIZE_MAX 32
@@ -74,7 +66,7 @@ typedef struct draftproof_acceptance_arguments {
   draftproof_pointer kv_lengths;    /**< uint32_t[request_capacity], aligned to 4; null: all 0 */
   /* Outputs; slots of requests from the request count on are not written. */
   draftproof_pointer emitted_tokens;  /**< int32_t[request_capacity][padded_draft_count + 1]:
-                                         accepted  tokens, the drawn one, then -1; aligned to 4 */
+                                         accepted tokens, the drawn one, then -1; aligned to 4 */
   draftproof_pointer emitted_reasons; /**< int32_t, the same shape: 0 accepted, 1 recovered, 2
                                          bonus, -1 none; aligned to 4 */
   draftproof_pointer outcomes;        /**< draftproof_outcome[request_capacity]; aligned to 4 */

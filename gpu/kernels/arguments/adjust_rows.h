@@ -34,7 +34,8 @@ typedef struct draftproof_adjust_rows_arguments {
   uint64_t widened_row_stride;     /**< elements, at least vocab_size; 0 without draft rows */
   uint32_t format;                 /**< enum draftproof_logit_format, of what is read */
   uint32_t request_count;          /**< 1 .. 2^31 - 1 rows in all */
-  uint32_t padded_draft_count;     /**< 0 .. 65,536, at least every request's draft_count */
+  uint32_t padded_draft_count;     /**< 0 .. 65,536; a request with a larger draft_count counts as
+                                        having this many */
   uint32_t vocab_size;             /**< 1 .. 2^20 */
   uint32_t block_threads;          /**< a multiple of 32 up to 512; 0: the library chooses */
 } draftproof_adjust_rows_arguments;

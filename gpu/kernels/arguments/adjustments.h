@@ -13,7 +13,7 @@
  * since then need no repacking: append them to the request's tail (tail_count grows, tail_counted
  * stays), and they count as drafted tokens on the way to a row do. Drafted tokens are looked up by
  * the kernel itself. Each operation is one IEEE fp32 operation, in the order of
- * reference/penalties.h. */
+ * reference/penalties.h (in draftproof's sources). */
 #ifndef DRAFTPROOF_GPU_KERNELS_ARGUMENTS_ADJUSTMENTS_H
 #define DRAFTPROOF_GPU_KERNELS_ARGUMENTS_ADJUSTMENTS_H
 

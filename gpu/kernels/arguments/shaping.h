@@ -59,10 +59,11 @@ typedef struct draftproof_shape_rows_arguments {
    * at the same time need two workspaces. */
   draftproof_pointer workspace;
   uint64_t workspace_bytes;
-  uint32_t format;        /**< enum draftproof_logit_format, of target and draft logits */
-  uint32_t draft_kind;    /**< 0 logits of `format`, 1 fp32 probabilities, 2 one-hot: no rows */
-  uint32_t request_count; /**< 1 .. 2^31 - 1 rows in all */
-  uint32_t padded_draft_count; /**< 0 .. 65,536, at least every request's draft_count */
+  uint32_t format;             /**< enum draftproof_logit_format, of target and draft logits */
+  uint32_t draft_kind;         /**< enum draftproof_draft_kind */
+  uint32_t request_count;      /**< 1 .. 2^31 - 1 rows in all */
+  uint32_t padded_draft_count; /**< 0 .. 65,536; a request with a larger draft_count counts as
+                                    having this many */
   uint32_t vocab_size;         /**< 1 .. 2^20 */
   uint32_t block_threads;      /**< a multiple of 32 up to 1,024; 0: the library chooses */
   uint32_t variant;            /**< enum draftproof_shaping_variant */

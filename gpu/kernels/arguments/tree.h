@@ -20,7 +20,7 @@ enum draftproof_tree_flag {
 
 /** What is known of a request's tree. 16 bytes, aligned to 4. */
 typedef struct draftproof_tree_record {
-  uint32_t status;      /**< 0, or 8 (kMalformedTree of reference/status.h): no node is there */
+  uint32_t status;      /**< 0, or DRAFTPROOF_STATUS_MALFORMED_TREE of rows.h: no node is there */
   uint32_t node_count;  /**< nodes that are there */
   uint32_t level_count; /**< their greatest depth + 1; 0 without nodes */
   uint32_t flags;       /**< enum draftproof_tree_flag */

@@ -18,10 +18,11 @@
 #include "gpu/kernels/arguments/result.h"
 #include "gpu/kernels/arguments/rows.h"
 
-/** Columns of a buffer of coins: the first three under the rules for chains, all five under those
- * for trees. coin = coins[target slot * columns + column]. In slot i the accept coin is the one
- * that drafted token i is tested with, all others are those of target row i. A rule reads only the
- * columns that it has a use for. */
+/** Columns of a buffer of coins: five under the rules that take trees, whether the drafts are trees
+ * or chains, the first three under the others (draftproof_rule.coin_columns). coin = coins[target
+ * slot * columns + column]. In slot i the accept coin is the one that drafted token i is tested
+ * with, all others are those of target row i. A rule reads only the columns that it has a use for.
+ */
 enum draftproof_coin_column {
   DRAFTPROOF_COIN_ACCEPT = 0,
   DRAFTPROOF_COIN_RECOVERED = 1,
@@ -45,17 +46,19 @@ typedef struct draftproof_verify_arguments {
   draftproof_pointer coins;          /**< uint64, see above; null: from Philox under `seed` */
   uint64_t seed;
   draftproof_pointer emitted_tokens;  /**< out: int32, one a target slot; -1 behind the emitted */
-  draftproof_pointer emitted_reasons; /**< out: int32, one a target slot; ReasonCode of layout.h */
+  draftproof_pointer emitted_reasons; /**< out: int32, one a target slot; enum draftproof_reason */
   draftproof_pointer accepted_nodes;  /**< out: int32, one a draft slot, the nodes of the accepted
-                                           tokens, then -1; rules for chains: null */
+                                           tokens, then -1; null under rules that take no
+                                           trees */
   draftproof_pointer outcomes;        /**< out: draftproof_outcome, one a request */
   uint32_t format;                    /**< enum draftproof_logit_format */
-  uint32_t draft_kind;                /**< of the drafted tokens' laws: 0 logits of `format`, shaped
- like the target's; 1 probabilities, fp32; 2 one-hot, no rows */
-  uint32_t request_count;             /**< 1 .. 2^31 - 1 */
-  uint32_t padded_draft_count;        /**< 0 .. 65,536, at least every request's draft_count */
-  uint32_t vocab_size;                /**< 1 .. 2^20 */
-  uint32_t block_threads;             /**< a multiple of 32 up to 1,024; 0: the library chooses */
+  uint32_t draft_kind;         /**< enum draftproof_draft_kind, of the drafted tokens' laws */
+  uint32_t request_count;      /**< 1 .. 2^31 - 1 */
+  uint32_t padded_draft_count; /**< 0 .. 65,536; 512 at most under the two sibling rules. A
+                                    larger draft_count counts as this many, but under rules that
+                                    take trees it ends in DRAFTPROOF_STATUS_MALFORMED_TREE */
+  uint32_t vocab_size;         /**< 1 .. 2^20 */
+  uint32_t block_threads;      /**< a multiple of 32 up to 1,024; 0: the library chooses */
 } draftproof_verify_arguments;
 
 #endif
