@@ -47,9 +47,20 @@ draftproof_capabilities EmulatedExecutor::capabilities() const noexcept {
 
 draftproof_result EmulatedExecutor::resident_blocks(const KernelLaunch& launch,
                                                     std::uint32_t& blocks) const noexcept {
-  const bool fits = launch.block.count() <= 1024 && launch.dynamic_shared_bytes <= kSharedBytesMax;
-  blocks = fits ? 1 : 0;
-  return kGood;
+  blocks = 0;
+  try {
+    const std::lock_guard lock(mutex_);
+    for (const EntryInfo& entry : modules_.module(launch.module).entries()) {
+      if (entry.name != launch.entry) continue;
+      const std::uint64_t shared_bytes =
+          std::uint64_t{entry.static_shared_bytes} + launch.dynamic_shared_bytes;
+      blocks = launch.block.count() <= 1024 && shared_bytes <= kSharedBytesMax ? 1 : 0;
+      return kGood;
+    }
+  } catch (const std::exception&) {
+  }
+  return {DRAFTPROOF_UNSUPPORTED,
+          "this build of the library has no kernel for these arguments; build it with all kernels"};
 }
 
 template <class Body>

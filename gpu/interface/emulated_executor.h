@@ -41,7 +41,7 @@ class EmulatedExecutor final : public Executor {
 
   mutable std::mutex mutex_;
   std::unique_ptr<Device> device_;
-  KernelModules modules_;
+  mutable KernelModules modules_;  ///< loaded when they are first asked for
   std::string observations_;
 };
 

@@ -14,7 +14,7 @@
 
 #include "gpu/draftproof_kernels.h"
 #include "gpu/kernel_modules.h"
-#include "gpu/kernels/layout.h"
+#include "tests/gpu/right_arguments.h"
 
 namespace draftproof::gpu::interface {
 namespace {
@@ -98,25 +98,32 @@ TEST_F(InterfaceEmulated, ReportsAFaultOfALaunchInWords) {
 }
 
 TEST_F(InterfaceEmulated, HoldsNoMoreWaitingBlocksThanItSays) {
-  constexpr draftproof_pointer kMemory = 1 << 24;  // nothing is there, and nothing is launched
-  draftproof_acceptance_arguments a{};
-  a.target_rows = 1 * kMemory;
-  a.target_row_stride = 8;
-  a.requests = 2 * kMemory;
-  a.emitted_tokens = 3 * kMemory;
-  a.emitted_reasons = 4 * kMemory;
-  a.outcomes = 5 * kMemory;
+  draftproof_acceptance_arguments a = right_acceptance(8);
   a.request_capacity = 1000;
-  a.vocab_size = 8;
-  a.draft_kind = DRAFTPROOF_DRAFT_ONE_HOT;
   ASSERT_EQ(draftproof_acceptance_divide(library_, &a).code, DRAFTPROOF_OK);
   a.block_capacity = a.block_count = 100'000;
   ASSERT_EQ(draftproof_acceptance_workspace(&a, &a.workspace_bytes).code, DRAFTPROOF_OK);
-  a.workspace = std::uint64_t{1} << 40;
+  a.workspace = std::uint64_t{1} << 40;  // it would reach into other buffers
   EXPECT_EQ(draftproof_acceptance_plan(library_, &a, nullptr).code, DRAFTPROOF_UNSUPPORTED);
   const draftproof_result launched = draftproof_acceptance_launch(library_, &a, nullptr);
   EXPECT_EQ(launched.code, DRAFTPROOF_DEVICE);
   EXPECT_THAT(launched.text, HasSubstr("lower block_count"));
+}
+
+TEST_F(InterfaceEmulated, CountsWhatAnEntryHasOfItsOwnAmongABlocksSharedMemory) {
+  draftproof_capabilities capabilities{};
+  ASSERT_EQ(draftproof_library_capabilities(library_, &capabilities).code, DRAFTPROOF_OK);
+  draftproof_acceptance_arguments a = right_acceptance(1000);
+  ASSERT_EQ(draftproof_acceptance_divide(library_, &a).code, DRAFTPROOF_OK);
+  ASSERT_EQ(draftproof_acceptance_workspace(&a, &a.workspace_bytes).code, DRAFTPROOF_OK);
+  a.shared_bytes = capabilities.shared_bytes_max - 4096;
+  EXPECT_EQ(draftproof_acceptance_plan(library_, &a, nullptr).code, DRAFTPROOF_OK);
+  a.shared_bytes = capabilities.shared_bytes_max;
+  const draftproof_result planned = draftproof_acceptance_plan(library_, &a, nullptr);
+  EXPECT_EQ(planned.code, DRAFTPROOF_UNSUPPORTED);
+  EXPECT_THAT(planned.text, HasSubstr("shared memory"));
+  EXPECT_EQ(draftproof_acceptance_launch(library_, &a, nullptr).code, DRAFTPROOF_DEVICE);
+  EXPECT_THAT(observations(), HasSubstr("shared memory"));
 }
 
 TEST_F(InterfaceEmulated, RefusesMemoryThatIsNotThere) {
@@ -190,16 +197,17 @@ TEST(InterfaceRequests, WriteWhatAPresetAndASamplingMean) {
   EXPECT_EQ(request.top_k, 3u);
   EXPECT_EQ(std::ldexp(static_cast<double>(request.top_p_mantissa), -request.top_p_exponent), 0.5);
   EXPECT_EQ(std::ldexp(static_cast<double>(request.min_p_mantissa), -request.min_p_exponent), 0.25);
-  EXPECT_EQ(request.flags, kernels::kTopPOn | kernels::kMinPOn | kernels::kTopKLowestIds |
-                               kernels::kTopPLowestIds);
+  EXPECT_EQ(request.flags, DRAFTPROOF_REQUEST_TOP_P | DRAFTPROOF_REQUEST_MIN_P |
+                               DRAFTPROOF_REQUEST_TOP_K_LOWEST_IDS |
+                               DRAFTPROOF_REQUEST_TOP_P_LOWEST_IDS);
   EXPECT_EQ(request.draft_count + request.coin_request + request.coin_position, 0u);
   const draftproof_sampling off{1, 100, 1, 0, nullptr};
   ASSERT_EQ(draftproof_request_init(&off, 100, &request).code, DRAFTPROOF_OK);
   EXPECT_EQ(request.top_k, 0u);
-  EXPECT_EQ(request.flags, kernels::kTopPLowestIds);
+  EXPECT_EQ(request.flags, DRAFTPROOF_REQUEST_TOP_P_LOWEST_IDS);
   const draftproof_sampling cold{1e-6, 0, 1, 0, "vllm"};
   ASSERT_EQ(draftproof_request_init(&cold, 100, &request).code, DRAFTPROOF_OK);
-  EXPECT_EQ(request.flags, kernels::kGreedy);
+  EXPECT_EQ(request.flags, DRAFTPROOF_REQUEST_GREEDY);
 }
 
 TEST(InterfaceRequests, RefuseWhatMeansNothingAndWriteNothing) {
