@@ -17,29 +17,23 @@ std::uint32_t suitable_threads(std::uint32_t vocab_size) {
   return vocab_size <= 8192 ? 512 : 1024;
 }
 
-/// How many blocks of either kind, rows staged or streamed, are resident at once.
+/// What the device has for blocks with so many bytes of dynamic shared memory, which stage their
+/// slices there; 0: for blocks that stream rows.
 draftproof_result room_of(const draftproof_library& library,
                           const draftproof_acceptance_arguments& arguments,
-                          launches::AcceptanceRoom& room) {
-  const draftproof_capabilities capabilities = library.executor->capabilities();
+                          std::uint32_t shared_bytes, launches::AcceptanceRoom& room) {
   draftproof_acceptance_arguments probe = arguments;
   probe.block_threads =
       arguments.block_threads != 0 ? arguments.block_threads : suitable_threads(probe.vocab_size);
   probe.block_count = 1;
+  probe.shared_bytes = shared_bytes;
+  std::uint32_t blocks = 0;
+  const draftproof_result asked =
+      library.executor->resident_blocks(launches::launch_of(probe), blocks);
+  if (asked.code != DRAFTPROOF_OK) return asked;
   room.block_threads = probe.block_threads;
-  room.shared_bytes_max = capabilities.shared_bytes_max > kOwnSharedBytes
-                              ? capabilities.shared_bytes_max - kOwnSharedBytes
-                              : 0;
-  std::uint32_t blocks = ~0u;
-  for (const std::uint32_t shared_bytes : {0u, room.shared_bytes_max}) {
-    probe.shared_bytes = shared_bytes;
-    std::uint32_t count = 0;
-    const draftproof_result asked =
-        library.executor->resident_blocks(launches::launch_of(probe), count);
-    if (asked.code != DRAFTPROOF_OK) return asked;
-    blocks = count < blocks ? count : blocks;
-  }
-  room.block_capacity = blocks * capabilities.multiprocessor_count;
+  room.block_capacity = blocks * library.executor->capabilities().multiprocessor_count;
+  room.shared_bytes_max = shared_bytes;
   return launches::kGood;
 }
 
@@ -57,9 +51,21 @@ draftproof_result draftproof_acceptance_divide(const draftproof_library* library
     return {
         DRAFTPROOF_OUT_OF_RANGE,
         "block_threads must be a multiple of 32 up to 1024, or 0 for what suits the vocabulary"};
-  launches::AcceptanceRoom room;
-  const draftproof_result asked = room_of(*library, *arguments, room);
-  return asked.code == DRAFTPROOF_OK ? launches::divide(*arguments, room) : asked;
+  const std::uint32_t most = library->executor->capabilities().shared_bytes_max;
+  const std::uint32_t staged_bytes = most > kOwnSharedBytes ? most - kOwnSharedBytes : 0;
+  // Staged where slices fit, else streamed by as many blocks as need no room for slices.
+  draftproof_result result = launches::kGood;
+  for (const std::uint32_t shared_bytes : {staged_bytes, 0u}) {
+    launches::AcceptanceRoom room;
+    result = room_of(*library, *arguments, shared_bytes, room);
+    if (result.code != DRAFTPROOF_OK) return result;
+    draftproof_acceptance_arguments divided = *arguments;
+    result = launches::divide(divided, room);
+    if (result.code != DRAFTPROOF_OK || (shared_bytes != 0 && divided.shared_bytes == 0)) continue;
+    *arguments = divided;
+    return result;
+  }
+  return result;
 }
 
 draftproof_result draftproof_acceptance_workspace(const draftproof_acceptance_arguments* arguments,

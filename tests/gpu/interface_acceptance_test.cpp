@@ -6,29 +6,15 @@
 #include <string>
 
 #include "tests/gpu/recording_executor.h"
+#include "tests/gpu/right_arguments.h"
 
 namespace draftproof::gpu::interface {
 namespace {
 
-constexpr draftproof_pointer kMemory = 1 << 24;  ///< buffers lie so far apart
-
 class InterfaceAcceptance : public testing::Test {
  protected:
   draftproof_acceptance_arguments right() {
-    draftproof_acceptance_arguments a{};
-    a.target_rows = 1 * kMemory;
-    a.target_row_stride = a.draft_row_stride = 1000;
-    a.draft_rows = 2 * kMemory;
-    a.draft_tokens = 3 * kMemory;
-    a.requests = 4 * kMemory;
-    a.emitted_tokens = 5 * kMemory;
-    a.emitted_reasons = 6 * kMemory;
-    a.outcomes = 7 * kMemory;
-    a.kv_plans = 8 * kMemory;
-    a.workspace = 9 * kMemory;
-    a.request_capacity = 3;
-    a.padded_draft_count = 2;
-    a.vocab_size = 1000;
+    draftproof_acceptance_arguments a = right_acceptance(1000);
     EXPECT_EQ(draftproof_acceptance_divide(&recorded_.library, &a).code, DRAFTPROOF_OK);
     EXPECT_EQ(draftproof_acceptance_workspace(&a, &a.workspace_bytes).code, DRAFTPROOF_OK);
     return a;
@@ -108,17 +94,22 @@ TEST_F(InterfaceAcceptance, IsNotDividedForWhatNoDeviceHolds) {
             DRAFTPROOF_NULL_POINTER);
 }
 
+TEST_F(InterfaceAcceptance, IsDividedForTheBlocksOfTheKindThatItLaunches) {
+  recorded_.executor->resident = 1;
+  recorded_.executor->resident_unshared = 3;
+  const draftproof_acceptance_arguments staged = right();
+  EXPECT_GT(staged.shared_bytes, 0u);
+  EXPECT_EQ(staged.block_capacity, 4u) << "one block with shared memory a multiprocessor";
+  draftproof_acceptance_arguments streamed = right_acceptance(1 << 20);
+  ASSERT_EQ(draftproof_acceptance_divide(&recorded_.library, &streamed).code, DRAFTPROOF_OK);
+  EXPECT_EQ(streamed.shared_bytes, 0u) << "no slice of 2^20 logits fits";
+  EXPECT_EQ(streamed.block_capacity, 12u) << "three blocks without it";
+  recorded_.executor->resident = 0;
+  EXPECT_EQ(right().shared_bytes, 0u) << "where no block with shared memory fits";
+}
+
 TEST_F(InterfaceAcceptance, HasASiblingInSplitShapingThatNeedsAWorkspaceToo) {
-  draftproof_shape_rows_arguments a{};
-  a.target_rows = 1 * kMemory;
-  a.target_row_stride = 1000;
-  a.draft_tokens = 2 * kMemory;
-  a.requests = 3 * kMemory;
-  a.target_records = 4 * kMemory;
-  a.draft_kind = 2;
-  a.request_count = 1;
-  a.padded_draft_count = 2;
-  a.vocab_size = 1000;
+  auto a = right_records<draftproof_shape_rows_arguments>();
   a.variant = DRAFTPROOF_SHAPING_SPLIT;
   ASSERT_EQ(draftproof_shape_rows_workspace(&a, &a.workspace_bytes).code, DRAFTPROOF_OK);
   EXPECT_GT(a.workspace_bytes, 0u);
@@ -126,7 +117,7 @@ TEST_F(InterfaceAcceptance, HasASiblingInSplitShapingThatNeedsAWorkspaceToo) {
     return draftproof_shape_rows_launch(&recorded_.library, &a, nullptr).code;
   };
   EXPECT_EQ(code(), DRAFTPROOF_NULL_POINTER);
-  a.workspace = 5 * kMemory;
+  a.workspace = 7 * kMemory;
   --a.workspace_bytes;
   EXPECT_EQ(code(), DRAFTPROOF_WORKSPACE_TOO_SMALL);
   EXPECT_TRUE(recorded_.executor->list.empty());

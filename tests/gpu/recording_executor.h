@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,9 +26,9 @@ class RecordingExecutor final : public Executor {
     capabilities.shared_bytes_max = 100000;
     return capabilities;
   }
-  draftproof_result resident_blocks(const KernelLaunch&,
+  draftproof_result resident_blocks(const KernelLaunch& launch,
                                     std::uint32_t& blocks) const noexcept override {
-    blocks = resident;
+    blocks = launch.dynamic_shared_bytes == 0 ? resident_unshared.value_or(resident) : resident;
     return launches::kGood;
   }
   draftproof_result run(const KernelLaunch& launch, void* stream) noexcept override {
@@ -36,6 +37,8 @@ class RecordingExecutor final : public Executor {
   }
 
   std::uint32_t resident = 2;  ///< what it answers
+  /// What it answers for launches without dynamic shared memory; absent: the same.
+  std::optional<std::uint32_t> resident_unshared;
   std::vector<Launch> list;
 };
 
