@@ -19,6 +19,10 @@ inline std::string to_text(const reference::RequestOutcome& outcome) {
   text << "accepted " << outcome.accepted_count << ", emitted";
   for (const auto& emitted : outcome.emitted)
     text << ' ' << emitted.token << '(' << reference::to_string(emitted.reason) << ')';
+  if (!outcome.accepted_nodes.empty()) {
+    text << ", nodes";
+    for (const int node : outcome.accepted_nodes) text << ' ' << node;
+  }
   text << ", status " << reference::to_string(outcome.status) << " at " << outcome.status_position;
   return text.str();
 }

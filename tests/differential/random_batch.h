@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -197,8 +198,8 @@ inline bool same_rows(const std::vector<reference::Row>& a, const std::vector<re
                     [](const reference::Row& left, const reference::Row& right) {
                       return std::equal(left.begin(), left.end(), right.begin(), right.end(),
                                         [](float x, float y) {
-                                          return std::signbit(x) == std::signbit(y) &&
-                                                 (x == y || (std::isnan(x) && std::isnan(y)));
+                                          return std::bit_cast<std::uint32_t>(x) ==
+                                                 std::bit_cast<std::uint32_t>(y);
                                         });
                     });
 }
@@ -208,7 +209,8 @@ inline bool same_inputs(const reference::Batch& a, const reference::Batch& b) {
   return std::equal(a.requests.begin(), a.requests.end(), b.requests.begin(), b.requests.end(),
                     [](const reference::Request& x, const reference::Request& y) {
                       return x.id == y.id && x.position == y.position &&
-                             x.proposal.tokens == y.proposal.tokens &&
+                             x.iteration == y.iteration && x.proposal.tokens == y.proposal.tokens &&
+                             x.proposal.parents == y.proposal.parents &&
                              same_rows(x.proposal.rows, y.proposal.rows) &&
                              same_rows(x.target_rows, y.target_rows);
                     });
