@@ -50,7 +50,8 @@ class Call {
   }
 
   void pool(const draftproof_kv_pool& pool, bool is_written);
-  void sequences(const draftproof_kv_sequences& sequences, bool is_table_written);
+  void sequences(const draftproof_kv_sequences& sequences, std::uint64_t page_size,
+                 bool is_table_written);
   void kept(const draftproof_kv_kept& kept, std::uint32_t sequence_count);
   void threads(std::uint32_t block_threads) {
     need_range(block_threads % 32 == 0 && block_threads <= 1024,
@@ -156,11 +157,14 @@ void Call::pool(const draftproof_kv_pool& pool, bool is_written) {
     plane(pool.planes[i], pool, is_written);
 }
 
-void Call::sequences(const draftproof_kv_sequences& sequences, bool is_table_written) {
+void Call::sequences(const draftproof_kv_sequences& sequences, std::uint64_t page_size,
+                     bool is_table_written) {
   const std::uint32_t count = sequences.sequence_count;
   rows(count);
   need_range(sequences.row_count >= 1, "row_count: give the rows of the tables, 1 or more");
   need_range(sequences.page_max >= 1, "page_max: give 1 entry or more");
+  need_range(sequences.page_max * page_size < std::uint64_t{1} << 62,
+             "page_max: page_max * page_size must be below 2^62 slots");
   need_range(sequences.rows != 0 || sequences.row_count >= count,
              "row_count: without rows each sequence needs a row of its own");
   need_range(sequences.table_stride >= sequences.page_max, "table_stride: is below page_max");
@@ -212,7 +216,7 @@ draftproof_result check(const draftproof_kv_commit_arguments& arguments) {
   Call call;
   const std::uint32_t count = arguments.sequences.sequence_count;
   call.pool(arguments.pool, true);
-  call.sequences(arguments.sequences, false);
+  call.sequences(arguments.sequences, arguments.pool.page_size, false);
   call.kept(arguments.kept, count);
   lengths(call, arguments.new_lengths, count, true, true);
   call.words(arguments.statuses, count);
@@ -226,7 +230,7 @@ draftproof_result check(const draftproof_kv_map_slots_arguments& arguments) {
   Call call;
   const std::uint32_t count = arguments.sequences.sequence_count;
   call.sizes_of_pages(arguments.page_size, arguments.page_count);
-  call.sequences(arguments.sequences, false);
+  call.sequences(arguments.sequences, arguments.page_size, false);
   starts(call, arguments.starts, count);
   std::uint64_t places = 0;
   call.need_range(arguments.starts != 0 || (multiply(count, arguments.slot_stride, places) &&
@@ -288,7 +292,7 @@ draftproof_result check(const draftproof_kv_release_pages_arguments& arguments) 
   Call call;
   const std::uint32_t count = arguments.sequences.sequence_count;
   call.sizes_of_pages(arguments.page_size, arguments.page_count);
-  call.sequences(arguments.sequences, true);
+  call.sequences(arguments.sequences, arguments.page_size, true);
   lengths(call, arguments.new_lengths, count, false, false);
   call.need_range(arguments.freed_stride >= arguments.sequences.page_max,
                   "freed_stride: is below page_max; a sequence may give back all of its pages");
@@ -311,7 +315,7 @@ draftproof_result check(const draftproof_kv_poison_arguments& arguments) {
   Call call;
   const std::uint32_t count = arguments.sequences.sequence_count;
   call.pool(arguments.pool, true);
-  call.sequences(arguments.sequences, false);
+  call.sequences(arguments.sequences, arguments.pool.page_size, false);
   lengths(call, arguments.new_lengths, count, false, false);
   call.words(arguments.statuses, count);
   call.need_range(arguments.byte < 256, "byte: give less than 256");

@@ -3,6 +3,8 @@
 // layouts, page sizes, element sizes, block sizes and schedules, all checks of the device on.
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "tests/differential/kv_history.h"
 
 namespace draftproof::tests {
@@ -82,6 +84,65 @@ TEST_F(KvKernels, CommitReadsAndWritesWhatMovesAndLittleElse) {
   const double ratio = double(cache.moved_bytes()) / double(cache.moved_floor());
   EXPECT_LE(ratio, 1.03);
   RecordProperty("bytes_over_floor", std::to_string(ratio));
+}
+
+/// Lengths are int32. Pages of 2^30 slots, so that tables hold more than that: the first sequence
+/// ends with the largest length that there is, the second one would end behind it.
+TEST_F(KvKernels, RefuseLengthsThatInt32CannotHold) {
+  constexpr std::int32_t kLargest = std::numeric_limits<std::int32_t>::max();
+  const std::vector<std::int32_t> ends = {kLargest, kLargest, 14};
+  const std::vector<std::uint32_t> expected = {0, DRAFTPROOF_KV_BAD_LENGTH, 0};
+  KvDevice device(gpu::embedded_texts(), 11);
+  const auto cells = device.array<std::uint64_t>({1, 2}, "cells");
+  const auto tables = device.array(std::vector<std::int32_t>(15, 0), "tables");
+  const auto lengths = device.array<std::int32_t>({kLargest - 5, kLargest, 6}, "lengths");
+  const auto fed = device.array<std::int32_t>({5, 5, 8}, "fed counts");
+  const auto counts = device.array<std::uint32_t>({5, 5, 8}, "kept counts");
+  const auto new_lengths = device.array<std::int32_t>({-9, -9, -9}, "new lengths");
+  const auto statuses_of = [&](auto arguments) {
+    const auto statuses = device.array<std::uint32_t>({99, 99, 99}, "statuses");
+    arguments.sequences = {tables.pointer(), 0, lengths.pointer(), fed.pointer(), 5, 3, 5, 3, 0};
+    arguments.statuses = statuses.pointer();
+    device.run(arguments);
+    return statuses.read();
+  };
+  draftproof_kv_commit_arguments committed{};
+  committed.pool.planes[0] = {cells.pointer(), 0, 0, 1u << 30, 1, 0, 1, 1, DRAFTPROOF_KV_SLOT, 0};
+  committed.pool.plane_count = committed.pool.layer_count = committed.pool.page_count = 1;
+  committed.pool.page_size = 1u << 30;
+  committed.kept = {0, counts.pointer(), 0, 0, 0, 4, 8, 0, 0};
+  committed.new_lengths = new_lengths.pointer();
+  EXPECT_EQ(statuses_of(committed), expected);
+  EXPECT_EQ(new_lengths.read(), ends);
+
+  draftproof_kv_poison_arguments poisoned{};
+  poisoned.pool = committed.pool;
+  poisoned.new_lengths = new_lengths.pointer();
+  EXPECT_EQ(statuses_of(poisoned), expected);
+  EXPECT_EQ(cells.read(), cells.written());
+
+  const auto slots = device.array(std::vector<std::int64_t>(24, -3), "slots");
+  draftproof_kv_map_slots_arguments mapped{};
+  mapped.slots = slots.pointer();
+  mapped.slot_stride = 8;
+  mapped.slot_count = 24;
+  mapped.page_size = 1u << 30;
+  mapped.page_count = 1;
+  EXPECT_EQ(statuses_of(mapped), expected);
+  EXPECT_EQ(slots.read()[4], (1 << 30) - 2) << "the last slot of the largest length";
+  EXPECT_EQ(slots.read()[8], -1);
+
+  const auto freed = device.array(std::vector<std::int32_t>(15, -4), "freed");
+  const auto freed_counts = device.array<std::uint32_t>({9, 9, 9}, "freed counts");
+  draftproof_kv_release_pages_arguments released{};
+  released.new_lengths = new_lengths.pointer();
+  released.freed = freed.pointer();
+  released.freed_counts = freed_counts.pointer();
+  released.freed_stride = 5;
+  released.page_size = 1u << 30;
+  released.page_count = 1;
+  EXPECT_EQ(statuses_of(released), expected);
+  EXPECT_EQ(freed_counts.read(), (std::vector<std::uint32_t>{0, 0, 0}));
 }
 
 /// Page strides beyond 32 bits: pages 0 and 1 are allocations of their own, as far apart as the

@@ -179,6 +179,43 @@ TEST(KvLaunches, RefuseSequencesAndListsThatDoNotFit) {
        {[](A& a) { a.flags = DRAFTPROOF_KV_EXCHANGE; }, kRange, "flags"}});
 }
 
+/// One page of 2^31 slots, and tables of 2^31 - 1 entries: one entry more is the bound.
+template <class Arguments>
+void expect_tables_bounded(Arguments arguments, draftproof_kv_sequences Arguments::*sequences) {
+  constexpr std::uint32_t kHalf = 1u << 31;
+  draftproof_kv_sequences& own = arguments.*sequences;
+  own.tables = std::uint64_t{1} << 45;  // behind everything else
+  own.table_stride = ~0u;
+  own.page_max = kHalf - 1;
+  expect_refused<Arguments>(
+      arguments,
+      {{[=](Arguments& a) { (a.*sequences).page_max = kHalf; }, kRange, "page_max * page_size"},
+       {[=](Arguments& a) { (a.*sequences).page_max = ~0u; }, kRange, "page_max * page_size"}});
+}
+
+TEST(KvLaunches, RefuseTablesOfMoreSlotsThan62BitsCount) {
+  draftproof_kv_map_slots_arguments mapped = map_slots();
+  mapped.page_size = 1u << 31;
+  mapped.page_count = 1;
+  expect_tables_bounded(mapped, &draftproof_kv_map_slots_arguments::sequences);
+  draftproof_kv_release_pages_arguments released = release_pages();
+  released.page_size = 1u << 31;
+  released.page_count = 1;
+  released.freed = std::uint64_t{1} << 50;
+  released.freed_stride = ~0u;
+  expect_tables_bounded(released, &draftproof_kv_release_pages_arguments::sequences);
+  draftproof_kv_pool one_page = pool();
+  one_page.plane_count = one_page.layer_count = one_page.page_count = 1;
+  one_page.page_size = 1u << 31;
+  one_page.planes[0].base = std::uint64_t{1} << 55;
+  draftproof_kv_commit_arguments committed = commit();
+  committed.pool = one_page;
+  expect_tables_bounded(committed, &draftproof_kv_commit_arguments::sequences);
+  draftproof_kv_poison_arguments poisoned = poison();
+  poisoned.pool = one_page;
+  expect_tables_bounded(poisoned, &draftproof_kv_poison_arguments::sequences);
+}
+
 TEST(KvLaunches, RefuseWhatTheOthersCannotServe) {
   using Map = draftproof_kv_map_slots_arguments;
   expect_refused<Map>(map_slots(),

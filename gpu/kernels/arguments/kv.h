@@ -24,8 +24,9 @@
  * that several tables hold no temporary slot is used (copy_pages comes first). Committed slots are
  * never written.
  *
- * Whatever is wrong with a sequence ends in its status word: all blocks look at all of its entries
- * before any of them moves a byte, and a sequence with a status is left as it was, its length too.
+ * Whatever is wrong with a sequence ends in its status word: a block looks at all that it is told
+ * of it before it moves a byte, and no block moves a byte that another one looks at, so that all
+ * come to one word. A sequence with a status is left as it was, its length too.
  */
 #ifndef DRAFTPROOF_GPU_KERNELS_ARGUMENTS_KV_H
 #define DRAFTPROOF_GPU_KERNELS_ARGUMENTS_KV_H
@@ -38,7 +39,8 @@
 enum draftproof_kv_status {
   DRAFTPROOF_KV_OK = 0,
   DRAFTPROOF_KV_BAD_ROW = 1,    /**< its row of the tables is outside them */
-  DRAFTPROOF_KV_BAD_LENGTH = 2, /**< a negative length or count, or more than the table can hold */
+  DRAFTPROOF_KV_BAD_LENGTH = 2, /**< a negative length or count, more than the table can hold, or a
+                                   length that int32 cannot, with what was fed */
   DRAFTPROOF_KV_BAD_KEPT = 3,   /**< kept offsets that do not increase, or that were not fed */
   DRAFTPROOF_KV_BAD_PAGE = 4,   /**< an entry that is needed is no page of the pool */
   DRAFTPROOF_KV_BAD_SLOT = 5,   /**< a slot that is needed is outside the pool */
@@ -86,16 +88,18 @@ typedef struct draftproof_kv_pool {
   uint32_t page_count;  /**< of the pool, 1 .. 2^31 - 1; page_count * page_size < 2^62 */
 } draftproof_kv_pool;
 
-/** The sequences of a launch. All arrays are on the device and may change between replays. */
+/** The sequences of a launch. All arrays are on the device and may change between replays. No row
+ * of the tables belongs to two sequences. */
 typedef struct draftproof_kv_sequences {
   draftproof_pointer tables; /**< int32 [row_count][table_stride]: pages in order, -1: none */
   draftproof_pointer rows; /**< int32 [sequence_count], nullable: each sequence's row, -1: there is
                               no such sequence, and nothing is done for it; null: s has row s */
   draftproof_pointer lengths;    /**< int32 [sequence_count], committed slots */
-  draftproof_pointer fed_counts; /**< int32 [sequence_count], temporary slots behind them */
+  draftproof_pointer fed_counts; /**< int32 [sequence_count], temporary slots behind them; with the
+                                    length at most 2^31 - 1 */
   uint64_t table_stride;         /**< elements, >= page_max */
   uint32_t row_count;            /**< >= 1; >= sequence_count when rows is null */
-  uint32_t page_max;             /**< entries of a row, >= 1 */
+  uint32_t page_max;             /**< entries of a row, >= 1; page_max * page_size < 2^62 */
   uint32_t sequence_count;       /**< 0 .. 65,535; 0: nothing is launched */
   uint32_t reserved;             /**< 0 */
 } draftproof_kv_sequences;
@@ -145,7 +149,8 @@ typedef struct draftproof_kv_map_slots_arguments {
   draftproof_kv_sequences sequences;
   draftproof_pointer slots;    /**< int64: page * page_size + slot; -1 in places without a token */
   draftproof_pointer starts;   /**< int32 [sequence_count], nullable: a sequence's first place; its
-                                  fed_count places are then written, and no other */
+                                  fed_count places are then written, and no other; no place is one
+                                  of two sequences */
   draftproof_pointer statuses; /**< uint32 [sequence_count] */
   uint64_t slot_stride; /**< places of a sequence without `starts`; all of them are written */
   uint64_t slot_count;  /**< places in all; >= sequence_count * slot_stride without `starts` */
@@ -185,7 +190,8 @@ typedef struct draftproof_kv_page_copy {
 } draftproof_kv_page_copy;
 
 /** draftproof_kv_copy_pages: copies pages, and puts the copies into tables. No page is the
- * destination of one copy and in another one. Grid (column blocks, copies). */
+ * destination of one copy and in another one, and no entry of the tables is that of two copies.
+ * Grid (column blocks, copies). */
 typedef struct draftproof_kv_copy_pages_arguments {
   draftproof_kv_pool pool;
   draftproof_pointer copies; /**< draftproof_kv_page_copy [copy_count] */
@@ -244,8 +250,8 @@ typedef struct draftproof_kv_rows {
 #define DRAFTPROOF_KV_ROWS_MAX 4
 
 /** draftproof_kv_gather_rows: row source_start + o of every kept offset o goes to row
- * destination_start + its number. Rows behind the kept ones are left as they are. Grid (column
- * blocks, sequences). */
+ * destination_start + its number. Rows behind the kept ones are left as they are. No row of a
+ * destination is written for two sequences. Grid (column blocks, sequences). */
 typedef struct draftproof_kv_gather_rows_arguments {
   draftproof_kv_rows buffers[DRAFTPROOF_KV_ROWS_MAX];
   draftproof_kv_kept kept;

@@ -11,6 +11,8 @@
 namespace draftproof::gpu::kernels::kv {
 
 inline constexpr std::uint32_t kNone = 0xffffffffu;
+/// Lengths are int32, that behind a commit of all that was fed too.
+inline constexpr std::int64_t kLengthMax = 0x7fffffff;
 
 /// What is looked at behind one barrier; each look has a word of its own, so that nobody writes
 /// what somebody still reads.
@@ -61,7 +63,7 @@ __device__ __forceinline__ const std::int32_t* integers(draftproof_pointer point
 struct Sequence {
   const std::int32_t* table;
   bool is_there;
-  bool is_sound;  ///< row and counts are what they may be; all else is then in range
+  bool is_sound;  ///< row and counts are what they may be, length + fed at most kLengthMax
   std::uint32_t fault;
   std::int64_t length;
   std::int64_t fed;
@@ -88,8 +90,10 @@ __device__ __forceinline__ Sequence sequence_of(const draftproof_kv_sequences& a
     return {nullptr, true, false, DRAFTPROOF_KV_BAD_ROW, 0, 0};
   const std::int64_t length = told.length;
   const std::int64_t fed = told.fed;
-  const std::int64_t slots = static_cast<std::int64_t>(all.page_max) * page_size;
-  const bool is_sound = length >= 0 && fed >= 0 && length + fed <= slots;
+  const std::uint64_t slots = static_cast<std::uint64_t>(all.page_max) * page_size;
+  const std::int64_t end = length + fed;
+  const bool is_sound =
+      length >= 0 && fed >= 0 && end <= kLengthMax && static_cast<std::uint64_t>(end) <= slots;
   return {integers(all.tables) + static_cast<std::uint64_t>(told.row) * all.table_stride,
           true,
           is_sound,

@@ -114,14 +114,13 @@ extern "C" __global__ void __launch_bounds__(1024, 1) draftproof_kv_release_page
     word.find(Look::kCounts, DRAFTPROOF_KV_BAD_LENGTH);
   } else if (sequence.is_there) {
     release = release_of(arguments, used, static_cast<std::uint32_t>(after));
-    // Entries that the window has left behind are the first ones, so the first such ends a search.
+    // Entries that the window has left behind are the first ones, so the first such ends a search,
+    // this one and the next.
     first_behind = arguments.window == 0 ? release.kept : release.used;
     while (first_behind > release.kept && sequence.table[first_behind - 1] != -1) --first_behind;
     for (std::uint32_t i = first_behind + threadIdx.x; i < release.used; i += blockDim.x)
       if (!is_page(static_cast<std::uint32_t>(sequence.table[i]), arguments.page_count))
         word.find(Look::kPages, DRAFTPROOF_KV_BAD_PAGE);
-    // Entries that the window has left behind are the first ones, so the first such ends the
-    // search.
     end_of_window = release.first;
     while (end_of_window > 0 && sequence.table[end_of_window - 1] != -1) {
       --end_of_window;
