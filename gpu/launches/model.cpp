@@ -57,6 +57,7 @@ draftproof_result check_buffers(std::span<const RowBuffer> buffers,
 draftproof_result check_rows(const draftproof_model_rows& rows) {
   if (rows.row_max == 0 || rows.row_max > 0x7fffffffu)
     return {DRAFTPROOF_OUT_OF_RANGE, "rows.row_max: take 1 to 2^31 - 1"};
+  if (rows.reserved != 0) return {DRAFTPROOF_OUT_OF_RANGE, "rows.reserved: give 0"};
   return kGood;
 }
 
@@ -78,6 +79,7 @@ constexpr std::uint64_t weight_bytes(std::uint32_t format) {
 }
 
 constexpr draftproof_result kNoWidth{DRAFTPROOF_OUT_OF_RANGE, "width: take 1 to 2^31 - 1"};
+constexpr draftproof_result kReserved{DRAFTPROOF_OUT_OF_RANGE, "reserved: give 0"};
 
 std::uint32_t blocks(std::uint64_t items, std::uint32_t of) {
   return static_cast<std::uint32_t>(std::min<std::uint64_t>((items + of - 1) / of, 0x7fffffffu));
@@ -103,6 +105,7 @@ constexpr std::uint32_t kGemmRowsAtOnce = 8;
 
 draftproof_result check(const draftproof_embed_arguments& own) {
   if (const auto result = check_rows(own.rows); result.code != 0) return result;
+  if (own.reserved != 0) return kReserved;
   if (const auto result = check_format(own.format); result.code != 0) return result;
   if (own.width == 0 || own.width > 0x7fffffffu) return kNoWidth;
   if (own.vocab_size == 0 || own.vocab_size > 0x7fffffffu)
@@ -131,6 +134,7 @@ draftproof_result check(const draftproof_rms_norm_arguments& own) {
 
 draftproof_result check(const draftproof_gemm_arguments& own) {
   if (const auto result = check_rows(own.rows); result.code != 0) return result;
+  if (own.reserved != 0) return kReserved;
   if (const auto result = check_format(own.format); result.code != 0) return result;
   if (own.input_width == 0 || own.input_width > 0x7fffffffu || own.output_width == 0 ||
       own.output_width > 0x7fffffffu)
@@ -171,6 +175,7 @@ draftproof_result check(const draftproof_rope_scatter_arguments& own) {
 
 draftproof_result check(const draftproof_attention_arguments& own) {
   if (const auto result = check_rows(own.rows); result.code != 0) return result;
+  if (own.reserved != 0) return kReserved;
   if (const auto result = check_heads(own.heads, own.kv_heads, own.head_dim); result.code != 0)
     return result;
   if (own.sequence_count == 0 || own.sequence_count > 0x7fffffffu)
@@ -202,6 +207,7 @@ draftproof_result check(const draftproof_attention_arguments& own) {
 
 draftproof_result check(const draftproof_swiglu_arguments& own) {
   if (const auto result = check_rows(own.rows); result.code != 0) return result;
+  if (own.reserved != 0) return kReserved;
   if (own.width == 0 || own.width > 0x7fffffffu) return kNoWidth;
   const std::uint64_t rows = own.rows.row_max, width = own.width;
   const RowBuffer buffers[] = {
@@ -212,6 +218,7 @@ draftproof_result check(const draftproof_swiglu_arguments& own) {
 
 draftproof_result check(const draftproof_residual_add_arguments& own) {
   if (const auto result = check_rows(own.rows); result.code != 0) return result;
+  if (own.reserved != 0) return kReserved;
   if (own.width == 0 || own.width > 0x7fffffffu) return kNoWidth;
   const std::uint64_t rows = own.rows.row_max;
   const RowBuffer buffers[] = {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "gpu/emulated_device.h"
@@ -114,6 +115,24 @@ TEST(ModelLaunches, RefuseElementwiseStagesThatAreNotSound) {
   const draftproof_residual_add_arguments add{kFourRows, 0x1000, 0x2000, 8, 8, 8, 0};
   expect_refused(add, DRAFTPROOF_OUT_OF_RANGE, "width",
                  [](draftproof_residual_add_arguments& own) { own.width = 0; });
+}
+
+TEST(ModelLaunches, RefuseWhatIsReservedForLater) {
+  const auto expect = [](const auto& arguments) {
+    using Own = std::remove_cvref_t<decltype(arguments)>;
+    expect_refused(arguments, DRAFTPROOF_OUT_OF_RANGE, "rows.reserved",
+                   [](Own& own) { own.rows.reserved = 1; });
+    if constexpr (requires { arguments.reserved; })
+      expect_refused(arguments, DRAFTPROOF_OUT_OF_RANGE, "reserved: give 0",
+                     [](Own& own) { own.reserved = 1; });
+  };
+  expect(good_gemm());
+  expect(good_rope());
+  expect(good_attention());
+  expect(draftproof_embed_arguments{kFourRows, 0x1000, 0x2000, 0x3000, 8, 8, 9, 8, 0, 0});
+  expect(draftproof_rms_norm_arguments{kFourRows, 0x1000, 0x2000, 0x3000, 8, 8, 8, 1e-5f});
+  expect(draftproof_swiglu_arguments{kFourRows, 0x1000, 0x2000, 16, 8, 8, 0});
+  expect(draftproof_residual_add_arguments{kFourRows, 0x1000, 0x2000, 8, 8, 8, 0});
 }
 
 class ModelKernels : public testing::Test {
