@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "gpu/launches/verify.h"
@@ -108,7 +109,11 @@ TEST_F(TreePatches, AreFoundByWhatTheyName) {
 }
 
 TEST_F(TreePatches, SoundKernelsAreFoundSound) {
-  for (const char* module : {"layout", "selection", "tree_greedy", "target_only", "siblings"})
+  std::set<std::string_view> modules = {"layout", "selection"};
+  for (const gpu::launches::VerifyRule& rule : gpu::launches::verify_rules())
+    if (rule.takes_trees) modules.insert(rule.module);
+  EXPECT_THAT(modules, testing::IsSupersetOf({"tree_greedy", "target_only", "siblings", "match"}));
+  for (const std::string_view module : modules)
     EXPECT_EQ(finding(nullptr, module).value_or(""), "") << module;
 }
 
