@@ -38,7 +38,8 @@ typedef struct draftproof_tree_layout_arguments {
   /** int32 [request_count][node_capacity], aligned to 4. */
   draftproof_pointer parents;
   /** int32 [request_count][node_capacity], aligned to 4. -1 is a placeholder: it is not there, nor
-   * is what continues it. Nullable: every node is there, and no two siblings are equal. */
+   * is what continues it. Nullable: every node is there, and no two siblings are equal. With them
+   * equal siblings are looked for, which costs the square of the largest family. */
   draftproof_pointer tokens;
   /** uint32 node count of request r at node_counts + r * node_count_stride, aligned to 4. So counts
    * may be an array (stride 4) or a field of another one's records, for instance draft_count of

@@ -136,7 +136,9 @@ struct Tree {
     }
   }
 
-  /// True in all threads when two siblings carry one token.
+  /// True in all threads when two siblings carry one token. Cost: each node looks at its later
+  /// siblings, so that k siblings with k tokens take k (k - 1) / 2 looks, the first of them k - 1
+  /// in one thread. Drafts have tens of siblings; of 65,536 the looks would be 2^31.
   __device__ __forceinline__ bool has_equal_siblings() const {
     bool is_met = false;
     for (std::uint32_t node = threadIdx.x; node < count; node += blockDim.x) {
