@@ -50,14 +50,13 @@ struct CommitResult {
 
 class TargetForward {
  public:
-  /// `modules` must outlive this. With cuBLAS, weights are widened to fp32 on the device. Throws
-  /// Error(kInput) for sizes that no launch takes.
+  /// `modules` must outlive this. With cuBLAS, weights are widened to fp32 on the device.
   TargetForward(KernelModules& modules, const reference::model::ToyLlamaWeights& weights,
                 const TargetForwardOptions& options);
 
   /// Computes the rows of a step and writes their cells. A fault of a kernel is an observation.
-  /// Precondition: at most row_max rows, tables and lengths of all sequences, masks of at most
-  /// mask_words.
+  /// Throws Error(kInput) for sizes that no launch takes, as commit() does. Precondition: at most
+  /// row_max rows, tables and lengths of all sequences, masks of at most mask_words.
   ForwardResult step(const ForwardStep& step, const LaunchManner& manner = {});
 
   /// Moves the cells that each sequence keeps of `step` together behind its length, in all layers,

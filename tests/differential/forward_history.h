@@ -3,7 +3,10 @@
 // beside the float64 model with its certified errors.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -43,6 +46,28 @@ struct ForwardArm {
              const gpu::TargetForwardOptions& options = {})
       : modules(*device, texts), forward(modules, weights, options) {}
 };
+
+/// No logit of either arm leaves a bound, and every bound is one: an infinite one explains all.
+/// Where the greedy tokens differ they are near ties.
+inline void expect_explained(const std::vector<reference::model::CertifiedRow>& truth,
+                             const std::vector<std::vector<float>>& decoded,
+                             const std::vector<std::vector<float>>& verified) {
+  const auto argmax = [](const std::vector<float>& row) {
+    return static_cast<Token>(std::max_element(row.begin(), row.end()) - row.begin());
+  };
+  ASSERT_EQ(decoded.size(), truth.size());
+  ASSERT_EQ(verified.size(), truth.size());
+  for (std::size_t i = 0; i < truth.size(); ++i) {
+    EXPECT_TRUE(std::all_of(truth[i].errors.begin(), truth[i].errors.end(),
+                            [](double error) { return std::isfinite(error); }))
+        << "row " << i;
+    EXPECT_LT(share_of_bound(truth[i], decoded[i]), 1.0) << "row " << i;
+    EXPECT_LT(share_of_bound(truth[i], verified[i]), 1.0) << "row " << i;
+    EXPECT_NE(judge_greedy(truth[i], argmax(decoded[i]), argmax(verified[i])).parity,
+              reference::model::GreedyParity::kReal)
+        << "row " << i;
+  }
+}
 
 /// Rows behind a pending token: row 0, which every other row continues. Random trees; a chain when
 /// every parent is the row before.

@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include "reference/error.h"
 #include "tests/differential/forward_history.h"
 #include "tests/gpu/cublas_stand_in.h"
 
@@ -122,6 +123,22 @@ TEST_F(TargetForwards, KeepSequencesOfOneBatchApart) {
   EXPECT_EQ(std::vector(result.logits.begin() + 5, result.logits.end()), second);
 }
 
+TEST_F(TargetForwards, RefuseAStepOfSizesThatNoLaunchTakes) {
+  gpu::TargetForwardOptions options;
+  options.mask_words = 65;
+  ForwardArm arm(gpu::embedded_texts(),
+                 reference::model::make_toy_llama_weights(forward_config(), 24), options);
+  ForwardStep step = arm.window.step();
+  arm.window.feed(step, 0, std::vector<Token>{1});
+  try {
+    arm.forward.step(step);
+    FAIL() << "a mask of 65 words was taken";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kInput);
+    EXPECT_NE(std::string(error.what()).find("mask_words"), std::string::npos) << error.what();
+  }
+}
+
 /// The stand-in of cuBLAS on the memory of an emulated device.
 class StandInOnDevice {
  public:
@@ -173,16 +190,7 @@ TEST_F(TargetForwards, WithCublasDifferBetweenBatchShapesAndNeverByMoreThanTheBo
   EXPECT_EQ(stand_in.control().refused_count, 0);
   EXPECT_EQ(stand_in.control().gemm_count, 7 * 9);
   EXPECT_NE(decoded, verified);
-  const auto truth = reference::model::ToyLlama(weights).forward_sequence(tokens);
-  const auto argmax = [](const std::vector<float>& row) {
-    return static_cast<Token>(std::max_element(row.begin(), row.end()) - row.begin());
-  };
-  for (std::size_t i = 0; i < tokens.size(); ++i) {
-    EXPECT_LT(share_of_bound(truth[i], decoded[i]), 1.0);
-    EXPECT_LT(share_of_bound(truth[i], verified[i]), 1.0);
-    EXPECT_NE(judge_greedy(truth[i], argmax(decoded[i]), argmax(verified[i])).parity,
-              reference::model::GreedyParity::kReal);
-  }
+  expect_explained(reference::model::ToyLlama(weights).forward_sequence(tokens), decoded, verified);
 }
 
 }  // namespace
