@@ -17,20 +17,6 @@ namespace {
 
 using kernels::DraftLawKind;
 using reference::Batch;
-using reference::LogitFormat;
-
-std::uint32_t format_word(LogitFormat format) {
-  switch (format) {
-    case LogitFormat::kFloat32:
-      return DRAFTPROOF_FLOAT32;
-    case LogitFormat::kBfloat16:
-      return DRAFTPROOF_BFLOAT16;
-    case LogitFormat::kFloat16:
-      return DRAFTPROOF_FLOAT16;
-  }
-  DRAFTPROOF_CHECK(false, "unknown format");
-  return 0;
-}
 
 void require_sound(const draftproof_result& result) {
   DRAFTPROOF_CHECK(result.code == DRAFTPROOF_OK, result.text);
@@ -52,29 +38,11 @@ draftproof_acceptance_arguments acceptance_of(const draftproof_verify_arguments&
   to.outcomes = from.outcomes;
   to.padded_draft_count = from.padded_draft_count;
   to.vocab_size = from.vocab_size;
+  to.format = from.format;
   to.draft_kind = from.draft_kind;
+  to.request_capacity = from.request_count;
+  to.block_threads = from.block_threads;
   return to;
-}
-
-draftproof_shape_rows_arguments shaping_of(const draftproof_verify_arguments& verify,
-                                           const draftproof_acceptance_arguments& acceptance) {
-  draftproof_shape_rows_arguments shaping{};
-  shaping.target_rows = verify.target_rows;
-  shaping.target_row_stride = verify.target_row_stride;
-  shaping.draft_rows = verify.draft_rows;
-  shaping.draft_row_stride = verify.draft_row_stride;
-  shaping.draft_tokens = verify.draft_tokens;
-  shaping.requests = verify.requests;
-  shaping.target_records = verify.target_records;
-  shaping.draft_records = verify.draft_records;
-  shaping.format = acceptance.format;
-  shaping.draft_kind = acceptance.draft_kind;
-  shaping.request_count = acceptance.request_capacity;
-  shaping.padded_draft_count = acceptance.padded_draft_count;
-  shaping.vocab_size = acceptance.vocab_size;
-  shaping.block_threads = acceptance.block_threads;
-  shaping.variant = DRAFTPROOF_SHAPING_GENERAL;
-  return shaping;
 }
 
 /// One of many divisions, the same for equal seeds: teams of 1 to 5 blocks, few or many of them,
@@ -206,13 +174,13 @@ reference::Outcome FusedVerifier::verify(Batch& batch, const reference::Coins& c
   draftproof_verify_arguments verify{};
   inputs.fill(packed, verify);
   outputs.fill(verify);
+  verify.format = format_word(batch.format);
+  verify.request_count = static_cast<std::uint32_t>(batch.requests.size());
+  verify.block_threads =
+      execution.block_threads != 0 ? static_cast<std::uint32_t>(execution.block_threads) : 128;
 
   const FusedDivision division = division_for(execution);
   draftproof_acceptance_arguments arguments = acceptance_of(verify);
-  arguments.format = format_word(batch.format);
-  arguments.request_capacity = static_cast<std::uint32_t>(batch.requests.size());
-  arguments.block_threads =
-      execution.block_threads != 0 ? static_cast<std::uint32_t>(execution.block_threads) : 128;
   if (division.has_draft_records) arguments.draft_records = verify.draft_records;
   arguments = divided(arguments, division);
   const Extras extras(device, batch, launches::acceptance_workspace(arguments));
@@ -222,7 +190,7 @@ reference::Outcome FusedVerifier::verify(Batch& batch, const reference::Coins& c
   const std::uint64_t elements = std::uint64_t{arguments.request_capacity} *
                                  (arguments.padded_draft_count + 1) * arguments.vocab_size;
   if (arguments.draft_records != 0) {
-    const draftproof_shape_rows_arguments shaping = shaping_of(verify, arguments);
+    const draftproof_shape_rows_arguments shaping = shaping_of(verify);
     require_sound(launches::check(shaping));
     run(launches::launch_of(shaping), elements, execution, outcome);
   }

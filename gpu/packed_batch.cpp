@@ -1,7 +1,6 @@
 #include "gpu/packed_batch.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -193,11 +192,6 @@ void BufferImage::use(std::size_t begin, std::size_t end) {
     used.push_back({begin, end});
 }
 
-std::uint32_t fraction_bits_of(std::size_t vocab_size) {
-  if (vocab_size <= std::size_t{1} << 18) return 44;
-  return 62 - static_cast<std::uint32_t>(std::bit_width(vocab_size - 1));
-}
-
 PackedBatch pack(const Batch& batch, const reference::Coins& coins,
                  const reference::Execution& execution, const PackingRule& rule) {
   DRAFTPROOF_CHECK(batch.target_kind == reference::RowKind::kLogits, "kernels take logits");
@@ -212,7 +206,6 @@ PackedBatch pack(const Batch& batch, const reference::Coins& coins,
   packed.padded_draft_count = is_roomy ? static_cast<std::uint32_t>(execution.padded_draft_count)
                                        : static_cast<std::uint32_t>(longest);
   packed.vocab_size = static_cast<std::uint32_t>(batch.vocab_size);
-  packed.fraction_bits = fraction_bits_of(batch.vocab_size);
   packed.target_row_stride = batch.vocab_size + (is_roomy ? kRoomyGap : 0);
   packed.draft_row_stride = packed.target_row_stride;
   packed.draft_kind = draft_kind_of(batch, rule);

@@ -33,7 +33,6 @@ struct BufferImage {
 struct PackedBatch {
   std::uint32_t padded_draft_count = 0;
   std::uint32_t vocab_size = 0;
-  std::uint32_t fraction_bits = 0;
   std::uint64_t target_row_stride = 0;  ///< elements
   std::uint64_t draft_row_stride = 0;   ///< elements
   kernels::DraftLawKind draft_kind = kernels::DraftLawKind::kOneHot;
@@ -62,9 +61,6 @@ struct PackingRule {
 /// Preconditions: validate(batch) passes; target_kind is kLogits.
 PackedBatch pack(const reference::Batch& batch, const reference::Coins& coins,
                  const reference::Execution& execution, const PackingRule& rule);
-
-/// The fraction bits of a row of masses: 44 up to 2^18 tokens, else 62 - ceil(log2 vocab_size).
-std::uint32_t fraction_bits_of(std::size_t vocab_size);
 
 /// Puts what the input buffers hold now into `batch`, element by element, where it differs from
 /// what they held: logits, probabilities, drafted tokens, parents, and what addresses coins.

@@ -6,6 +6,7 @@
 
 #include "gpu/kernels/layout.h"
 #include "gpu/kernels/status.cuh"
+#include "reference/error.h"
 
 namespace draftproof::gpu {
 namespace {
@@ -173,6 +174,40 @@ void VerifierOutputs::read_nodes(std::vector<reference::RequestOutcome>& list) c
       const bool is_due = static_cast<std::int64_t>(i) < list[r].accepted_count;
       if (is_due || node != kernels::kNoToken) list[r].accepted_nodes.push_back(node);
     }
+}
+
+std::uint32_t format_word(reference::LogitFormat format) {
+  switch (format) {
+    case reference::LogitFormat::kFloat32:
+      return DRAFTPROOF_FLOAT32;
+    case reference::LogitFormat::kBfloat16:
+      return DRAFTPROOF_BFLOAT16;
+    case reference::LogitFormat::kFloat16:
+      return DRAFTPROOF_FLOAT16;
+  }
+  DRAFTPROOF_CHECK(false, "unknown format");
+  return 0;
+}
+
+draftproof_shape_rows_arguments shaping_of(const draftproof_verify_arguments& arguments) {
+  draftproof_shape_rows_arguments shaping{};
+  shaping.target_rows = arguments.target_rows;
+  shaping.target_row_stride = arguments.target_row_stride;
+  shaping.draft_rows = arguments.draft_rows;
+  shaping.draft_row_stride = arguments.draft_row_stride;
+  shaping.draft_tokens = arguments.draft_tokens;
+  shaping.parents = arguments.parents;
+  shaping.requests = arguments.requests;
+  shaping.target_records = arguments.target_records;
+  shaping.draft_records = arguments.draft_records;
+  shaping.format = arguments.format;
+  shaping.draft_kind = arguments.draft_kind;
+  shaping.request_count = arguments.request_count;
+  shaping.padded_draft_count = arguments.padded_draft_count;
+  shaping.vocab_size = arguments.vocab_size;
+  shaping.block_threads = arguments.block_threads;
+  shaping.variant = DRAFTPROOF_SHAPING_GENERAL;
+  return shaping;
 }
 
 }  // namespace draftproof::gpu

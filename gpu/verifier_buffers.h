@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gpu/device.h"
+#include "gpu/kernels/arguments/shaping.h"
 #include "gpu/kernels/arguments/verify.h"
 #include "gpu/packed_batch.h"
 #include "reference/outcome.h"
@@ -64,5 +65,11 @@ class VerifierOutputs {
   std::size_t slots_;
   Buffer target_records_, draft_records_, tokens_, reasons_, nodes_, outcomes_;
 };
+
+/// draftproof_logit_format, by value.
+std::uint32_t format_word(reference::LogitFormat format);
+
+/// The shaping of every row that the rule reads, by the general variant.
+draftproof_shape_rows_arguments shaping_of(const draftproof_verify_arguments& arguments);
 
 }  // namespace draftproof::gpu

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "gpu/launches/shaping.h"
 #include "gpu/launches/verify.h"
 #include "gpu/packed_batch.h"
 #include "gpu/verifier_buffers.h"
@@ -14,21 +15,6 @@ namespace {
 
 using launches::VerifyRule;
 using reference::Batch;
-using reference::LogitFormat;
-
-/// draftproof_logit_format, by value.
-std::uint32_t format_word(LogitFormat format) {
-  switch (format) {
-    case LogitFormat::kFloat32:
-      return DRAFTPROOF_FLOAT32;
-    case LogitFormat::kBfloat16:
-      return DRAFTPROOF_BFLOAT16;
-    case LogitFormat::kFloat16:
-      return DRAFTPROOF_FLOAT16;
-  }
-  DRAFTPROOF_CHECK(false, "unknown format");
-  return 0;
-}
 
 PackingRule packing_of(const VerifyRule& rule) {
   PackingRule packing;
@@ -86,7 +72,7 @@ class KernelVerifier final : public reference::Verifier {
     const draftproof_result sound = launches::check(rule_, arguments);
     DRAFTPROOF_CHECK(sound.code == DRAFTPROOF_OK, sound.text);
     const KernelLaunch rule_launch = launches::launch_of(rule_, arguments);
-    shape_rows(arguments, packed.fraction_bits, rule_launch.block, execution, outcome);
+    shape_rows(arguments, rule_launch.block, execution, outcome);
     // Rules that read more than one row a request read at most all of them.
     const std::uint64_t rows =
         std::uint64_t{arguments.request_count} * (arguments.padded_draft_count + 1);
@@ -145,35 +131,14 @@ class KernelVerifier final : public reference::Verifier {
   }
 
   /// The records of all rows. Of trees every row is shaped, of chains those before a placeholder.
-  void shape_rows(const draftproof_verify_arguments& arguments, std::uint32_t fraction_bits,
-                  Dim3 block, const reference::Execution& execution, reference::Outcome& outcome) {
-    static constexpr const char* kEntries[] = {
-        "draftproof_shape_rows_f32", "draftproof_shape_rows_bf16", "draftproof_shape_rows_f16"};
-    const std::uint64_t draft_slots =
-        std::uint64_t{arguments.request_count} * arguments.padded_draft_count;
-    const std::uint64_t rows =
-        draft_slots + arguments.request_count + (arguments.draft_records != 0 ? draft_slots : 0);
-    DRAFTPROOF_CHECK(rows <= 0x7fffffffu, "more rows than a grid has blocks");
-    const draftproof_pointer draft_tokens = arguments.parents != 0 ? 0 : arguments.draft_tokens;
-    KernelLaunch launch;
-    launch.module = "shaping";
-    launch.entry = kEntries[arguments.format];
-    launch.grid.x = static_cast<std::uint32_t>(rows);
-    launch.block = block;
-    launch.add(arguments.target_rows);
-    launch.add(arguments.target_row_stride);
-    launch.add(arguments.draft_rows);
-    launch.add(arguments.draft_row_stride);
-    launch.add(draft_tokens);
-    launch.add(arguments.requests);
-    launch.add(arguments.target_records);
-    launch.add(arguments.draft_records);
-    launch.add(arguments.draft_kind);
-    launch.add(arguments.request_count);
-    launch.add(arguments.padded_draft_count);
-    launch.add(arguments.vocab_size);
-    launch.add(fraction_bits);
-    run(launch, rows, arguments.vocab_size, execution, outcome);
+  void shape_rows(const draftproof_verify_arguments& arguments, Dim3 block,
+                  const reference::Execution& execution, reference::Outcome& outcome) {
+    draftproof_shape_rows_arguments shaping = shaping_of(arguments);
+    shaping.block_threads = block.x;
+    const draftproof_result sound = launches::check(shaping);
+    DRAFTPROOF_CHECK(sound.code == DRAFTPROOF_OK, sound.text);
+    const KernelLaunch launch = launches::launch_of(shaping);
+    run(launch, launch.grid.x, arguments.vocab_size, execution, outcome);
   }
 
   const VerifyRule& rule_;

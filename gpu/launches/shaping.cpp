@@ -154,14 +154,13 @@ std::uint32_t block_threads_of(const Arguments& a) {
 
 /// Arguments of a launch are looked at when it runs, so that a number of our own needs a place that
 /// stays: fraction bits 0 .. 44.
-const std::uint32_t& fraction_bits_of(const Arguments& a) {
+const std::uint32_t& fraction_bits_for(const Arguments& a) {
   static constexpr auto kNumbers = [] {
     std::array<std::uint32_t, 45> numbers{};
     for (std::uint32_t i = 0; i < numbers.size(); ++i) numbers[i] = i;
     return numbers;
   }();
-  if (a.vocab_size <= 1u << 18) return kNumbers[44];
-  return kNumbers[62 - static_cast<std::size_t>(std::bit_width(a.vocab_size - 1))];
+  return kNumbers[fraction_bits_of(a.vocab_size)];
 }
 
 /// The entries without adjustments take their arguments one by one.
@@ -179,10 +178,15 @@ void add_one_by_one(KernelLaunch& launch, const Arguments& a) {
   launch.add(a.request_count);
   launch.add(a.padded_draft_count);
   launch.add(a.vocab_size);
-  launch.add(fraction_bits_of(a));
+  launch.add(fraction_bits_for(a));
 }
 
 }  // namespace
+
+std::uint32_t fraction_bits_of(std::uint32_t vocab_size) {
+  if (vocab_size <= 1u << 18) return 44;
+  return 62 - static_cast<std::uint32_t>(std::bit_width(vocab_size - 1));
+}
 
 draftproof_result check(const Arguments& arguments) {
   for (const auto& step :

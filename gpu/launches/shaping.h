@@ -20,6 +20,10 @@ draftproof_shaping_variant variant_of(const draftproof_shape_rows_arguments& arg
 /// are not looked at. Precondition: sizes are in their documented ranges.
 std::uint64_t workspace_bytes(const draftproof_shape_rows_arguments& arguments);
 
+/// The fraction bits of a row of masses: 44 up to 2^18 tokens, else 62 - ceil(log2 vocab_size).
+/// Precondition: 1 to 2^20 tokens.
+std::uint32_t fraction_bits_of(std::uint32_t vocab_size);
+
 /// The launch. `arguments` must outlive it. Precondition: check() says DRAFTPROOF_OK.
 KernelLaunch launch_of(const draftproof_shape_rows_arguments& arguments);
 

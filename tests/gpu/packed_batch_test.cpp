@@ -35,14 +35,6 @@ TEST(LogitBits, RefuseAValueThatTheFormatLacks) {
   EXPECT_THROW(bits_of(LogitFormat::kBfloat16, 1.0f + 0x1p-20f), BrokenInvariant);
 }
 
-TEST(PackedBatch, FractionBitsFollowTheVocabulary) {
-  EXPECT_EQ(fraction_bits_of(1), 44u);
-  EXPECT_EQ(fraction_bits_of(1u << 18), 44u);
-  EXPECT_EQ(fraction_bits_of((1u << 18) + 1), 43u);
-  EXPECT_EQ(fraction_bits_of(1u << 19), 43u);
-  EXPECT_EQ(fraction_bits_of(1u << 20), 42u);
-}
-
 reference::Batch ragged_batch() {
   reference::Batch batch;
   batch.vocab_size = 2;

@@ -258,5 +258,13 @@ TEST(AdjustmentPacking, RefusesWhatIsNoAdjustment) {
   EXPECT_THROW(pack_adjustments(std::vector{request}, rule, 10, 0), Error);
 }
 
+TEST(ShapeRowsLaunch, FractionBitsFollowTheVocabulary) {
+  EXPECT_EQ(fraction_bits_of(1), 44u);
+  EXPECT_EQ(fraction_bits_of(1u << 18), 44u);
+  EXPECT_EQ(fraction_bits_of((1u << 18) + 1), 43u);
+  EXPECT_EQ(fraction_bits_of(1u << 19), 43u);
+  EXPECT_EQ(fraction_bits_of(1u << 20), 42u);
+}
+
 }  // namespace
 }  // namespace draftproof::gpu::launches
