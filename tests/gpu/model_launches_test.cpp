@@ -225,6 +225,33 @@ TEST_F(ModelKernels, ScatterNoCellOfAnAbsentRow) {
   EXPECT_EQ(rows[6], 1.0f) << "a position behind the tables stays";
 }
 
+/// A score that is no number gives no weight that is one: the value would come out as if nothing
+/// was.
+TEST_F(ModelKernels, GiveARowWhoseScoreIsNoNumberNone) {
+  const Buffer queries = filled(std::vector<float>{kNan, 1}, "queries");
+  const Buffer pool = filled(std::vector<float>{1, 2}, "pool");
+  const Buffer sequence = filled(std::vector<std::int32_t>{0}, "sequence, page and length");
+  const Buffer masks = filled(std::vector<std::uint64_t>{1}, "masks");
+  const Buffer output(*device_, 8, "output");
+  draftproof_attention_arguments arguments{};
+  arguments.rows.row_max = 1;
+  arguments.queries = queries.pointer();
+  arguments.key_cache = arguments.value_cache = pool.pointer();
+  arguments.sequences = arguments.tables = arguments.lengths = sequence.pointer();
+  arguments.masks = masks.pointer();
+  arguments.output = output.pointer();
+  arguments.query_stride = arguments.output_stride = arguments.head_dim = 2;
+  arguments.table_stride = arguments.sequence_count = arguments.page_max = 1;
+  arguments.page_size = arguments.page_count = arguments.mask_words = 1;
+  arguments.heads = arguments.kv_heads = 1;
+  arguments.scale = 0.5f;
+  run(arguments);
+  std::vector<float> row(2);
+  output.read(std::span(row));
+  EXPECT_TRUE(std::isnan(row[0])) << row[0];
+  EXPECT_TRUE(std::isnan(row[1])) << row[1];
+}
+
 TEST_F(ModelKernels, GiveARowThatSeesNothingZeros) {
   const Buffer queries = filled(std::vector<float>{1, 1, 1, 1}, "queries");
   const Buffer pool = filled(std::vector<float>{1, 2, 3, 4}, "pool");

@@ -43,7 +43,7 @@ __device__ __forceinline__ float lane_sum(float value) {
 /// above 88, NaN of NaN.
 __device__ __forceinline__ float exponential(float x) {
   if (x < -87.0f) return 0.0f;
-  if (x > 88.0f) return __uint_as_float(0x7f800000u);
+  if (!(x <= 88.0f)) return __fadd_rn(x, __uint_as_float(0x7f800000u));
   const float shifted = __fmaf_rn(x, 1.44269504f, 12582912.0f);
   const float n = __fsub_rn(shifted, 12582912.0f);
   // 0.693359375 has 9 significant bits, so that its product with n is exact.
