@@ -68,7 +68,7 @@ typedef struct draftproof_tree_layout_arguments {
   draftproof_pointer records;
   uint32_t request_count; /**< 1 .. 2^31 - 1; a request may have no nodes */
   uint32_t node_capacity; /**< 1 .. DRAFTPROOF_NODE_CAPACITY_MAX */
-  uint32_t mask_words;    /**< at least node_capacity / 64, rounded up; 0 without masks */
+  uint32_t mask_words;    /**< at least node_capacity / 64, rounded up; without masks not read */
   uint32_t equal_siblings_are_malformed; /**< 0: they only set a flag; 1 */
 } draftproof_tree_layout_arguments;
 
