@@ -181,6 +181,7 @@ TEST_F(KvEngine, HoldsWhatItsCachesHoldInEveryWorldOfTheExplorer) {
 
 /// Breadth first, so that engines are copied, and go on from any state of one that is shared.
 TEST_F(KvEngine, HoldsWhatItsCachesHoldInCopiesOfEngines) {
+  std::int64_t commits = 0;
   for (const char* name : {"tree-greedy", "prefix-equal"}) {
     state::World world = state::world(name);
     world.make_engine = mirrored();
@@ -189,6 +190,8 @@ TEST_F(KvEngine, HoldsWhatItsCachesHoldInCopiesOfEngines) {
     const state::Exploration found = state::explore(world, limits);
     ASSERT_TRUE(found.is_clean()) << world.name << ": " << to_string(found.history) << ": "
                                   << to_string(found.result);
+    EXPECT_GT(shared_->counts.commits, commits) << world.name;
+    commits = shared_->counts.commits;
   }
   tell();
 }
