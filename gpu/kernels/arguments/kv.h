@@ -184,7 +184,8 @@ typedef struct draftproof_kv_append_arguments {
 typedef struct draftproof_kv_page_copy {
   int32_t source;      /**< -1: no copy, and nothing is done */
   int32_t destination; /**< another page, nobody's yet */
-  int32_t slot_count;  /**< slots that are copied, from the first one */
+  int32_t slot_count;  /**< slots that are copied, from the first one; 0: no byte is, of scales
+                          neither */
   int32_t row;         /**< whose table is to hold the destination; -1: none */
   int32_t index;       /**< its entry there */
 } draftproof_kv_page_copy;

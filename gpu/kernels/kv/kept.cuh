@@ -1,6 +1,6 @@
 // Sequences of a launch and what is kept of each (gpu/kernels/arguments/kv.h). Every block of a
-// sequence looks at all that it is told of it, and comes to the same word about it, before any byte
-// moves.
+// sequence looks at all that it is told of it before it moves a byte. None moves what another one
+// looks at, so that all come to the same word about it.
 #pragma once
 
 #include <cstdint>
