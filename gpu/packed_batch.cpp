@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include "gpu/logit_bits.h"
@@ -262,6 +263,15 @@ void unpack_parents(const PackedBatch& before, const PackedBatch& after, const O
   }
 }
 
+/// Whether the coins of request `index` are the same bits in both.
+bool same_coins(const PackedBatch& before, const PackedBatch& after, const Offsets& offsets,
+                std::size_t index) {
+  if (before.coins.bytes.empty()) return true;
+  const std::size_t begin = offsets.coin(index, 0, 0), end = offsets.coin(index + 1, 0, 0);
+  return std::memcmp(before.coins.bytes.data() + begin, after.coins.bytes.data() + begin,
+                     end - begin) == 0;
+}
+
 }  // namespace
 
 void unpack_changes(const PackedBatch& before, const PackedBatch& after, Batch& batch) {
@@ -278,10 +288,14 @@ void unpack_changes(const PackedBatch& before, const PackedBatch& after, Batch& 
     for (std::size_t i = 0; i < request.proposal.tokens.size(); ++i)
       request.proposal.tokens[i] = get<reference::Token>(after.draft_tokens, offsets.token(r, i));
     unpack_parents(before, after, offsets, r, request.proposal);
-    const auto parameters = get<RequestParameters>(after.parameters, r * sizeof(RequestParameters));
-    request.id = parameters.coin_request;
-    request.position = parameters.coin_position;
-    request.iteration = parameters.coin_iteration;
+    const auto held = get<RequestParameters>(before.parameters, r * sizeof(RequestParameters));
+    auto parameters = get<RequestParameters>(after.parameters, r * sizeof(RequestParameters));
+    request.id = std::exchange(parameters.coin_request, held.coin_request);
+    request.position = std::exchange(parameters.coin_position, held.coin_position);
+    request.iteration = std::exchange(parameters.coin_iteration, held.coin_iteration);
+    if (std::memcmp(&parameters, &held, sizeof(held)) != 0 ||
+        !same_coins(before, after, offsets, r))
+      request.sampling.temperature = std::numeric_limits<double>::quiet_NaN();
   }
 }
 

@@ -63,7 +63,9 @@ PackedBatch pack(const reference::Batch& batch, const reference::Coins& coins,
                  const reference::Execution& execution, const PackingRule& rule);
 
 /// Puts what the input buffers hold now into `batch`, element by element, where it differs from
-/// what they held: logits, probabilities, drafted tokens, parents, and what addresses coins.
+/// what they held: logits, probabilities, drafted tokens, parents, and what addresses coins. Of
+/// other parameters, or coins, no batch can say what they are now: the request's temperature is NaN
+/// then, which no request has.
 void unpack_changes(const PackedBatch& before, const PackedBatch& after, reference::Batch& batch);
 
 }  // namespace draftproof::gpu

@@ -105,6 +105,7 @@ void VerifierInputs::write_back(const PackedBatch& packed, reference::Batch& bat
   is_changed |= draft_tokens_.read_back(packed.draft_tokens, after.draft_tokens);
   is_changed |= parents_.read_back(packed.parents, after.parents);
   is_changed |= parameters_.read_back(packed.parameters, after.parameters);
+  is_changed |= coins_.read_back(packed.coins, after.coins);
   if (is_changed) unpack_changes(packed, after, batch);
 }
 

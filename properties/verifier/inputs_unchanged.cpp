@@ -1,4 +1,4 @@
-// Inputs: rows and tokens are the same bits afterwards. A verifier that scratches in its inputs
+// Inputs: rows, tokens, parameters and coins are the same bits afterwards. A verifier that scratches in its inputs
 // spoils the next request that shares them: vllm-project/vllm-ascend#2881.
 #include <cstring>
 
@@ -31,7 +31,7 @@ std::optional<std::string> change(const Request& before, const Request& after) {
   if (before.id != after.id || before.position != after.position ||
       before.iteration != after.iteration)
     return "its coin address";
-  if (!(before.sampling == after.sampling)) return "its sampling";
+  if (!(before.sampling == after.sampling)) return "its sampling, or its coins";
   if (before.proposal.tokens != after.proposal.tokens) return "its drafted tokens";
   if (before.proposal.parents != after.proposal.parents) return "its parents";
   if (auto found = change(before.target_rows, after.target_rows, "target row")) return found;

@@ -61,6 +61,7 @@ TEST(Parity, SeesAChangeOfAnyInput) {
   EXPECT_THAT(said_of_input([](Request& own) { ++own.id; }), kChanged);
   EXPECT_THAT(said_of_input([](Request& own) { ++own.position; }), kChanged);
   EXPECT_THAT(said_of_input([](Request& own) { ++own.iteration; }), kChanged);
+  EXPECT_THAT(said_of_input([](Request& own) { own.sampling.top_k = 3; }), kChanged);
   EXPECT_THAT(said_of_input([](Request& own) { ++own.proposal.tokens[2]; }), kChanged);
   EXPECT_THAT(said_of_input([](Request& own) { --own.proposal.parents[2]; }), kChanged);
   EXPECT_THAT(said_of_input([](Request& own) { own.proposal.rows[1][0] = -0.0f; }), kChanged);

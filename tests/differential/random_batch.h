@@ -209,7 +209,8 @@ inline bool same_inputs(const reference::Batch& a, const reference::Batch& b) {
   return std::equal(a.requests.begin(), a.requests.end(), b.requests.begin(), b.requests.end(),
                     [](const reference::Request& x, const reference::Request& y) {
                       return x.id == y.id && x.position == y.position &&
-                             x.iteration == y.iteration && x.proposal.tokens == y.proposal.tokens &&
+                             x.iteration == y.iteration && x.sampling == y.sampling &&
+                             x.proposal.tokens == y.proposal.tokens &&
                              x.proposal.parents == y.proposal.parents &&
                              same_rows(x.proposal.rows, y.proposal.rows) &&
                              same_rows(x.target_rows, y.target_rows);

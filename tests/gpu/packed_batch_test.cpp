@@ -183,5 +183,32 @@ TEST(PackedBatch, WritesBackWhatTheDeviceChanged) {
   EXPECT_EQ(batch.requests[1].proposal.rows[0][1], 9);
 }
 
+/// A batch after one byte of parameters or coins has changed on the device.
+reference::Batch changed_at(BufferImage PackedBatch::*image, std::size_t byte) {
+  reference::Batch batch = ragged_batch();
+  const PackedBatch before = pack(batch, reference::ScriptedCoins(5), {}, {});
+  PackedBatch after = before;
+  (after.*image).bytes.at(byte) ^= std::byte{1};
+  unpack_changes(before, after, batch);
+  return batch;
+}
+
+TEST(PackedBatch, TellsAChangeOfAnyByteOfParametersAndCoins) {
+  const std::size_t record = sizeof(kernels::RequestParameters);
+  for (std::size_t byte = 0; byte < 2 * record; ++byte) {
+    const reference::Batch changed = changed_at(&PackedBatch::parameters, byte);
+    for (const std::size_t r : {0u, 1u})
+      EXPECT_EQ(changed.requests[r] == ragged_batch().requests[r], r != byte / record)
+          << "byte " << byte;
+  }
+  const PackedBatch packed = pack(ragged_batch(), reference::ScriptedCoins(5), {}, {});
+  const std::size_t of_one = packed.coins.bytes.size() / 2;
+  for (const BufferImage::Range& range : packed.coins.used) {
+    const reference::Batch changed = changed_at(&PackedBatch::coins, range.begin);
+    EXPECT_TRUE(std::isnan(changed.requests[range.begin / of_one].sampling.temperature));
+    EXPECT_FALSE(std::isnan(changed.requests[1 - range.begin / of_one].sampling.temperature));
+  }
+}
+
 }  // namespace
 }  // namespace draftproof::gpu
