@@ -161,7 +161,11 @@ TEST(CheckCommand, WarnsAndGoesOnWhenReportsCannotBeKept) {
   const CommandResult result = draftproof({"check", kProperty, "--subject", kMutant, "--battery",
                                            "smoke", "--report-dir", folder.path() + "/file"});
   EXPECT_EQ(result.exit_code, 1);
-  EXPECT_THAT(result.err, HasSubstr("warning: "));
+  EXPECT_THAT(result.err, testing::StartsWith("warning: " + folder.path() +
+                                              "/file: cannot write: Not a directory"))
+      << "before the run";
+  EXPECT_THAT(result.err, HasSubstr("choose another folder with --report-dir"));
+  EXPECT_THAT(result.err, HasSubstr("warning: no report is kept"));
   EXPECT_THAT(result.out, HasSubstr("VIOLATED"));
 }
 

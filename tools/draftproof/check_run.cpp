@@ -20,6 +20,7 @@
 #include "tools/report/json.h"
 #include "tools/report/markdown.h"
 #include "tools/report/text.h"
+#include "tools/store/atomic_file.h"
 #include "tools/store/run_store.h"
 
 namespace draftproof::tools {
@@ -94,6 +95,16 @@ void write_files(const report::Run& run, const std::vector<store::ReportFormat>&
   }
 }
 
+/// Said before the run, which may take hours; it goes on, because verdicts are printed anyway.
+void warn_of_unwritable(const std::string& report_dir, std::ostream& err) {
+  const std::string reason = store::why_unwritable(report_dir);
+  if (reason.empty()) return;
+  err << fmt::format(
+      "warning: {}: cannot write: {}; no report and no failing case will be kept: choose another "
+      "folder with --report-dir\n",
+      report_dir, reason);
+}
+
 /// What became of all checks: the dominant verdict, unless draftproof itself failed.
 class Tally final : public report::Reporter {
  public:
@@ -154,6 +165,7 @@ report::Environment environment_of(const std::string& device) {
 ExitCode run_and_report(const CheckPlan& plan, const RunHead& head, const CheckSettings& settings,
                         const Streams& streams) {
   const auto formats = formats_of(settings.reports);
+  warn_of_unwritable(settings.report_dir, streams.err);
   const std::string run_id = store::make_run_id();
   store::RunStore runs(settings.report_dir, run_id);
   Tally tally;

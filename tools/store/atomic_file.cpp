@@ -16,8 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 [[noreturn]] void fail(const fs::path& path, const std::string& reason) {
-  throw Error(ErrorKind::kEnvironment,
-              "cannot write: " + reason + "; choose another folder with --report-dir",
+  throw Error(ErrorKind::kEnvironment, "cannot write: " + reason + "; choose another place",
               path.string());
 }
 
@@ -49,6 +48,16 @@ std::string read_file(const fs::path& path) {
     throw Error(ErrorKind::kInput, "cannot read: " + reason, path.string());
   }
   return content.str();
+}
+
+std::string why_unwritable(const fs::path& folder) {
+  std::error_code error;
+  fs::path nearest = fs::absolute(folder.empty() ? fs::path(".") : folder, error);
+  while (!error && !fs::exists(nearest, error) && nearest.has_relative_path())
+    nearest = nearest.parent_path();
+  if (error) return error.message();
+  if (!fs::is_directory(nearest, error)) return std::strerror(ENOTDIR);
+  return ::access(nearest.c_str(), W_OK | X_OK) == 0 ? "" : std::strerror(errno);
 }
 
 void write_atomically(const fs::path& path, std::string_view content) {

@@ -11,6 +11,10 @@ namespace draftproof::tools::store {
 /// Throws Error(kInput) naming the path when it is missing or unreadable.
 std::string read_file(const std::filesystem::path& path);
 
+/// Why nothing can be written into `folder`, which need not be there yet: the system's words, asked
+/// without writing, so that a long run is not lost to a slip. Empty: nothing speaks against it.
+std::string why_unwritable(const std::filesystem::path& folder);
+
 /// Creates the folder when needed. Throws Error(kEnvironment) naming the path.
 void write_atomically(const std::filesystem::path& path, std::string_view content);
 

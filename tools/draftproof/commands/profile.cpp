@@ -38,6 +38,22 @@ cost::Plan cost_plan_of(const ProfileSettings& settings) {
   return plan;
 }
 
+/// Before anything is measured, which takes minutes.
+void refuse_unwritable(const std::string& file) {
+  if (file.empty()) return;
+  if (std::filesystem::is_directory(file))
+    throw Error(ErrorKind::kInput, "is a folder; name a file in it", "--write");
+  const std::string reason = store::why_unwritable(std::filesystem::path(file).parent_path());
+  if (!reason.empty())
+    throw Error(ErrorKind::kInput,
+                "cannot write " + file + ": " + reason + "; name a file in a folder of yours",
+                "--write");
+}
+
+std::string refusal_of_nothing(const std::string& file) {
+  return file.empty() ? "is empty; name a file" : "";
+}
+
 }  // namespace
 
 void add_profile(CLI::App& app, ProfileSettings& settings) {
@@ -69,14 +85,14 @@ void add_profile(CLI::App& app, ProfileSettings& settings) {
   command.add_option("--seed", settings.seed, "Of the logits; default 1");
   command.add_option("--third-party", settings.third_party,
                      "Where tools/kernels/fetch.sh wrote; default build/third_party");
-  command.add_option("--write", settings.file, "Also write the JSON to this file");
+  command.add_option("--write", settings.file, "Also write the JSON to this file")
+      ->check(refusal_of_nothing);
   command.add_option("-o,--output", settings.output, "What stdout carries")
       ->check(CLI::IsMember({"text", "md", "json"}));
 }
 
 ExitCode profile_command(const ProfileSettings& settings, const Streams& streams) {
-  if (std::filesystem::is_directory(settings.file))
-    throw Error(ErrorKind::kInput, "is a folder; name a file in it", "--write");
+  refuse_unwritable(settings.file);
   const auto device =
       settings.device == "cuda" ? gpu::make_cuda_device() : cost::make_counting_device();
   const cost::Costs costs = cost::measure(*device, cost_plan_of(settings));
