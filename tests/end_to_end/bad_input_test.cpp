@@ -189,6 +189,15 @@ std::vector<BadInput> bad_speeds() {
        "take parts of these names"},
       {"ProfileOfANegativeSeed", {"profile", "--seed", "-1"}, "--seed: ", "from 0 to 2^64 - 1"},
       {"ProfileIntoAFolder", {"profile", "--write", "."}, "--write: ", "name a file"},
+      {"ProfileIntoNothing", {"profile", "--write", ""}, "--write: ", "name a file"},
+      {"ProfileBelowAFile",
+       {"profile", "--write", "{}/bad.json/cost.json"},
+       "--write: ",
+       "Not a directory; name a file in a folder of yours"},
+      {"PatchThatAFamilyJudges",
+       {"check", "--subject", "mutant:kv_length_reset"},
+       "fixtures/mutants/kernels/kv",
+       "ctest --test-dir build -R"},
   };
 }
 

@@ -1,4 +1,5 @@
-// Embedded patches: the texts of fixtures/mutants/kernels/*.ptxpatch, as they were at build time.
+// Embedded patches: the texts of fixtures/mutants/kernels/*.ptxpatch, as they were at build time,
+// and the names of those in its folders, which tests judge and no property does.
 #pragma once
 
 #include <span>
@@ -12,5 +13,12 @@ struct EmbeddedPatch {
 };
 
 std::span<const EmbeddedPatch> embedded_patches();
+
+struct PatchPlace {
+  std::string_view name;
+  std::string_view folder;  ///< below fixtures/mutants/kernels
+};
+
+std::span<const PatchPlace> patches_in_folders();
 
 }  // namespace draftproof::tools

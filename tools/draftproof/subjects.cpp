@@ -16,6 +16,7 @@
 #include "gpu/verifiers.h"
 #include "reference/error.h"
 #include "reference/verify/verifiers.h"
+#include "tools/draftproof/embedded_patches.h"
 #include "tools/draftproof/kernel_mutants.h"
 #include "tools/store/atomic_file.h"
 
@@ -185,6 +186,18 @@ SubjectChoice kernel_mutant_subject(const SubjectSettings& settings, const gpu::
   return choice;
 }
 
+/// Refuses a patch of kernels that no property judges, with where it is judged.
+void refuse_if_in_a_folder(const std::string& name) {
+  for (const PatchPlace& place : patches_in_folders()) {
+    if (place.name != name) continue;
+    refuse(fmt::format("no property judges the kernels that mutant \"{}\" breaks; a test does that "
+                       "fixtures/mutants/kernels/{}/README.md names: ctest --test-dir build -R "
+                       "\"Patches|Broken\"",
+                       name, place.folder),
+           "--subject");
+  }
+}
+
 SubjectChoice mutant_subject(const SubjectSettings& settings) {
   const std::string name = settings.subject.substr(kMutantPrefix.size());
   const gpu::PtxPatch* patch = find_kernel_mutant(name);
@@ -192,6 +205,7 @@ SubjectChoice mutant_subject(const SubjectSettings& settings) {
   const bool is_fixture =
       std::any_of(known.begin(), known.end(), [&](const auto& info) { return info.name == name; });
   if (patch == nullptr && !is_fixture) {
+    refuse_if_in_a_folder(name);
     refuse(fmt::format("unknown mutant \"{}\"; see: draftproof list mutants", name), "--subject");
   }
   if (patch != nullptr && (!is_fixture || gpu::kernels_are_embedded())) {
