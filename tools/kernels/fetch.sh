@@ -89,7 +89,7 @@ begin() {
   shift 2
   inputs="$what $(cat $here/fetch.sh "$@" | sha256sum)"
   [[ $(cat "$out/complete" 2>/dev/null) != "$inputs" ]] || return 1
-  mkdir -p "$out"
+  mkdir -p "$out" || fail "cannot make $out; set DRAFTPROOF_BUILD to a folder of yours"
   rm -f "$out/complete" "$out"/*.ptx "$out"/*.json
 }
 
@@ -191,6 +191,7 @@ fetch_vllm() {
   finish "$out"
 }
 
+[[ $# -le 1 ]] || fail "takes one kernel at a time, not '$*'; run it once for each"
 case ${1:-} in
   flashinfer | sglang | vllm) "fetch_$1" ;;
   *) fail "unknown kernel '${1:-}'; known: flashinfer, sglang, vllm" ;;
