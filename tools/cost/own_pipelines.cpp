@@ -10,25 +10,25 @@ namespace draftproof::tools::cost {
 
 namespace {
 
-/// What the largest shared memory of an H100 or H200 leaves beside an entry's
+/// What a block may have on every GPU from an A100 on (163 KiB), but for what an entry has of its
 /// own.
 constexpr std::uint32_t kSharedBytesMax = 160 * 1024;
 
-PipelineRun judged(std::shared_ptr<reference::Verifier> verifier, const Input &input) {
+PipelineRun judged(std::shared_ptr<reference::Verifier> verifier, const Input& input) {
   reference::Batch batch = input.batch;
   const reference::Outcome outcome = verifier->verify(batch, reference::PhiloxCoins(1), {});
   PipelineRun run;
-  for (const reference::RequestOutcome &request : outcome.requests)
+  for (const reference::RequestOutcome& request : outcome.requests)
     run.accepted.push_back(static_cast<std::size_t>(request.accepted_count));
   run.kept = std::move(verifier);
   return run;
 }
 
-Pipeline two_launches(const std::string &rule, const std::string &remark) {
+Pipeline two_launches(const std::string& rule, const std::string& remark) {
   Pipeline pipeline;
   pipeline.name = "draftproof." + rule;
   pipeline.remark = remark;
-  pipeline.run = [=](RecordingDevice &device, const Input &input) {
+  pipeline.run = [=](RecordingDevice& device, const Input& input) {
     return judged(gpu::make_kernel_verifier(device, rule), input);
   };
   return pipeline;
@@ -40,7 +40,7 @@ Pipeline fused(std::uint32_t block_capacity, bool has_draft_records) {
   pipeline.remark = has_draft_records
                         ? "one launch; draft rows were shaped when they were drawn from"
                         : "one launch; draft rows are shaped in it";
-  pipeline.run = [=](RecordingDevice &device, const Input &input) {
+  pipeline.run = [=](RecordingDevice& device, const Input& input) {
     gpu::FusedDivision division;
     division.block_capacity = block_capacity;
     division.shared_bytes_max = kSharedBytesMax;
