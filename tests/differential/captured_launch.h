@@ -107,9 +107,11 @@ class CapturedLaunch {
     result.accepted_count = static_cast<int>(records[request].accepted_count);
     result.status = static_cast<reference::Status>(records[request].status);
     result.status_position = static_cast<int>(records[request].status_position);
-    for (std::uint32_t i = 0; i < records[request].emitted_count; ++i) {
+    // A token behind the count is told, too: an engine reads on to the first empty slot.
+    for (std::uint32_t i = 0; i <= kDrafts; ++i) {
       const std::size_t slot = request * (kDrafts + 1) + i;
-      result.emitted.push_back({tokens[slot], static_cast<reference::Reason>(reasons[slot])});
+      if (i < records[request].emitted_count || tokens[slot] != -1)
+        result.emitted.push_back({tokens[slot], static_cast<reference::Reason>(reasons[slot])});
     }
     return result;
   }
