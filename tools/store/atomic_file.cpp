@@ -15,8 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void fail(const fs::path& path, const std::string& reason) {
-  throw Error(ErrorKind::kEnvironment, "cannot write: " + reason + "; choose another place",
+[[noreturn]] void fail(const fs::path& path, const std::string& reason, std::string_view remedy) {
+  throw Error(ErrorKind::kEnvironment, "cannot write: " + reason + "; " + std::string(remedy),
               path.string());
 }
 
@@ -60,10 +60,10 @@ std::string why_unwritable(const fs::path& folder) {
   return ::access(nearest.c_str(), W_OK | X_OK) == 0 ? "" : std::strerror(errno);
 }
 
-void write_atomically(const fs::path& path, std::string_view content) {
+void write_atomically(const fs::path& path, std::string_view content, std::string_view remedy) {
   std::error_code error;
   if (path.has_parent_path()) fs::create_directories(path.parent_path(), error);
-  if (error) fail(path, error.message());
+  if (error) fail(path, error.message(), remedy);
   const fs::path temporary = temporary_beside(path);
   {
     errno = 0;
@@ -73,14 +73,14 @@ void write_atomically(const fs::path& path, std::string_view content) {
     if (!out) {
       const std::string reason = errno != 0 ? std::strerror(errno) : "write error";
       fs::remove(temporary, error);
-      fail(path, reason);
+      fail(path, reason, remedy);
     }
   }
   fs::rename(temporary, path, error);
   if (error) {
     const std::string reason = error.message();
     fs::remove(temporary, error);
-    fail(path, reason);
+    fail(path, reason, remedy);
   }
 }
 
@@ -88,12 +88,12 @@ void link_atomically(const fs::path& link, const fs::path& target) {
   std::error_code error;
   const fs::path temporary = temporary_beside(link);
   fs::create_symlink(target, temporary, error);
-  if (error) fail(link, error.message());
+  if (error) fail(link, error.message(), kAnotherReportDir);
   fs::rename(temporary, link, error);
   if (error) {
     const std::string reason = error.message();
     fs::remove(temporary, error);
-    fail(link, reason);
+    fail(link, reason, kAnotherReportDir);
   }
 }
 

@@ -15,8 +15,12 @@ std::string read_file(const std::filesystem::path& path);
 /// without writing, so that a long run is not lost to a slip. Empty: nothing speaks against it.
 std::string why_unwritable(const std::filesystem::path& folder);
 
-/// Creates the folder when needed. Throws Error(kEnvironment) naming the path.
-void write_atomically(const std::filesystem::path& path, std::string_view content);
+/// What to do about a report folder that cannot be written.
+inline constexpr std::string_view kAnotherReportDir = "choose another folder with --report-dir";
+
+/// Creates the folder when needed. Throws Error(kEnvironment) naming the path and the remedy.
+void write_atomically(const std::filesystem::path& path, std::string_view content,
+                      std::string_view remedy = kAnotherReportDir);
 
 /// Points the symbolic link `link` at `target`, replacing an older link in one step.
 void link_atomically(const std::filesystem::path& link, const std::filesystem::path& target);

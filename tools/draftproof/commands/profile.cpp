@@ -99,7 +99,8 @@ ExitCode profile_command(const ProfileSettings& settings, const Streams& streams
   const std::string json = cost::cost_json(costs);
   streams.out << (settings.output == "json" ? json
                                             : cost::cost_page(costs, settings.output == "md"));
-  if (!settings.file.empty()) store::write_atomically(settings.file, json);
+  if (!settings.file.empty())
+    store::write_atomically(settings.file, json, "name another file with --write");
   const bool any_failed = std::any_of(costs.rows.begin(), costs.rows.end(),
                                       [](const cost::Cost& row) { return row.is_failed; });
   return any_failed ? ExitCode::kViolated : ExitCode::kUpheld;
