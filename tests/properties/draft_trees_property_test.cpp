@@ -86,6 +86,56 @@ TEST(DraftTrees, HaveACoinForEveryAddressThatIsLookedAt) {
   }
 }
 
+/// Outcomes that a step of one coin changes, of all cases whose coins are written down.
+int outcomes_at_edges(const std::string& rule, reference::Purpose purpose) {
+  const auto verifier = reference::verify::make_verifier(rule);
+  int changed = 0;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    Case value = nasty_case(tree_shape(rule), seed);
+    const auto outcomes = [&] {
+      return verifier->verify(value.batch, *coins_of(value), {}).requests;
+    };
+    const auto before = outcomes();
+    for (auto& [address, coin] : value.coins) {
+      if (address.purpose != purpose || address.slot != 0) continue;
+      const std::uint64_t held = coin;
+      for (const std::uint64_t step : {held - 1, held + 1}) {
+        coin = step;
+        changed += outcomes() != before;
+      }
+      coin = held;
+    }
+  }
+  return changed;
+}
+
+/// Coins that stand at no edge on purpose, but at the ends of the axis, change half as many at
+/// most.
+TEST(DraftTrees, HaveCoinsNextToTheEdgesOfDecisions) {
+  using reference::Purpose;
+  EXPECT_GE(outcomes_at_edges("target-only", Purpose::kTreeLevel), 60);
+  EXPECT_GE(outcomes_at_edges("target-only", Purpose::kTreeSecond), 50);
+  EXPECT_GE(outcomes_at_edges("with-replacement", Purpose::kAccept), 60);
+  EXPECT_GE(outcomes_at_edges("with-replacement", Purpose::kRecovered), 20);
+  EXPECT_GE(outcomes_at_edges("match", Purpose::kBonus), 100);
+}
+
+/// Rows with mass on few tokens leave siblings no choice; tokens drawn once make it three to one.
+TEST(DraftTrees, HaveSiblingsThatDiffer) {
+  int different = 0, equal = 0;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    const Case value = nasty_case(tree_shape("without-replacement"), seed);
+    if (value.batch.vocab_size < 16) continue;
+    for (const Request& request : value.batch.requests)
+      for (std::size_t i = 1; i < request.proposal.tokens.size(); ++i)
+        for (std::size_t j = 0; j < i; ++j)
+          if (request.proposal.parents[i] == request.proposal.parents[j])
+            ++(request.proposal.tokens[i] == request.proposal.tokens[j] ? equal : different);
+  }
+  EXPECT_GE(2 * different, 7 * equal);
+  EXPECT_GE(equal, 100) << "the first of them is the one to take";
+}
+
 /// The verdict of `id` when each outcome of target-only verification is changed so.
 oracle::VerdictKind kind_with(const std::string& id,
                               std::function<void(RequestOutcome&, const Request&)> change) {
