@@ -1,5 +1,5 @@
-// Inputs: rows, tokens, parameters and coins are the same bits afterwards. A verifier that scratches
-// in its inputs spoils the next request that shares them: vllm-project/vllm-ascend#2881.
+// Inputs: rows, tokens, parameters and coins are the same bits afterwards. A verifier that
+// scratches in its inputs spoils the next request that shares them: vllm-project/vllm-ascend#2881.
 #include <cstring>
 
 #include "properties/verifier/properties.h"
