@@ -15,7 +15,6 @@
 namespace draftproof::gpu {
 namespace {
 
-using kernels::DraftLawKind;
 using reference::Batch;
 
 void require_sound(const draftproof_result& result) {
