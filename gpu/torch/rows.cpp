@@ -29,7 +29,7 @@ std::uint64_t row_stride(const Tensor& rows, const char* name) {
   TORCH_CHECK(rows.size(2) == 1 || rows.stride(2) == 1, "draftproof: the elements of a row of ",
               name, " must lie together");
   const std::int64_t stride = rows.size(1) == 1 ? rows.stride(0) : rows.stride(1);
-  TORCH_CHECK(rows.size(0) <= 1 || rows.stride(0) == stride * rows.size(1),
+  TORCH_CHECK(rows.numel() == 0 || rows.size(0) <= 1 || rows.stride(0) == stride * rows.size(1),
               "draftproof: the rows of ", name, " must be equally far apart across requests");
   return static_cast<std::uint64_t>(stride);
 }
