@@ -201,10 +201,6 @@ const Function* CudaExecutor::find(const KernelLaunch& launch) const noexcept {
   return &*found;
 }
 
-constexpr draftproof_result kNoEntry{
-    DRAFTPROOF_UNSUPPORTED,
-    "this build of the library has no kernel for these arguments; build it with all kernels"};
-
 draftproof_result CudaExecutor::resident_blocks(const KernelLaunch& launch,
                                                 std::uint32_t& blocks) const noexcept {
   const Function* const function = find(launch);

@@ -59,8 +59,7 @@ draftproof_result EmulatedExecutor::resident_blocks(const KernelLaunch& launch,
     }
   } catch (const std::exception&) {
   }
-  return {DRAFTPROOF_UNSUPPORTED,
-          "this build of the library has no kernel for these arguments; build it with all kernels"};
+  return kNoEntry;
 }
 
 template <class Body>

@@ -9,6 +9,11 @@
 
 namespace draftproof::gpu::interface {
 
+/// What an executor answers for a launch of an entry that it does not have.
+inline constexpr draftproof_result kNoEntry{
+    DRAFTPROOF_UNSUPPORTED,
+    "this build of the library has no kernel for these arguments; build it with all kernels"};
+
 class Executor {
  public:
   virtual ~Executor() = default;
