@@ -86,6 +86,24 @@ TEST(DraftTrees, HaveACoinForEveryAddressThatIsLookedAt) {
   }
 }
 
+/// Chains too, whichever iteration their rule addresses coins by.
+TEST(DraftChains, HaveACoinForEveryAddressThatIsLookedAt) {
+  for (const char* rule : {"chain", "block"}) {
+    SCOPED_TRACE(rule);
+    const auto verifier = reference::verify::make_verifier(rule);
+    std::set<std::uint32_t> iterations;
+    for (std::uint64_t seed = 0; seed < 100; ++seed) {
+      Case value = nasty_case(shape_for(verifier->traits(), "any"), seed);
+      if (value.seed) value = with_written_coins(value);
+      const WatchedCoins coins(value);
+      verifier->verify(value.batch, coins, {});
+      ASSERT_TRUE(coins.is_complete()) << "seed " << seed;
+      for (const auto& [address, coin] : value.coins) iterations.insert(address.iteration);
+    }
+    EXPECT_EQ(iterations.size() > 100, std::string(rule) == "block");
+  }
+}
+
 /// Outcomes that a step of one coin changes, of all cases whose coins are written down.
 int outcomes_at_edges(const std::string& rule, reference::Purpose purpose) {
   const auto verifier = reference::verify::make_verifier(rule);
