@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
+#include <vector>
 
 #include "oracle/explain.h"
 #include "properties/laws.h"
@@ -259,6 +261,32 @@ TEST(WrongVerifier, ThatIsSeenRacingOrOverrunningFailsItsOwnPropertyOnly) {
   EXPECT_EQ(verdict.observations.size(), 1u);
   Altered note = seen("race", reference::Severity::kNote);
   EXPECT_EQ(kind_of("race_free", note), VerdictKind::kUpheld);
+}
+
+/// Of every rule that the property applies to.
+TEST(WrongVerifier, WithAWrongStatusUnderAnyRuleGivesAWrongStatus) {
+  const char* id = "unjudgeable_rows_give_a_status";
+  const auto has_status = [](const RequestOutcome& outcome) {
+    return outcome.status != Status::kOk;
+  };
+  const std::vector<std::function<void(RequestOutcome&)>> changes = {
+      [](auto& out) { out.status = Status::kMalformedTree; },
+      [](auto& out) { ++out.status_position; }, [](auto& out) { out.status = Status::kOk; },
+      [](auto& out) {
+        out.emitted.push_back({0, Reason::kBonus});
+      }};
+  for (const char* rule : {"chain", "greedy", "block", "tree-greedy", "target-only",
+                           "with-replacement", "without-replacement", "match"}) {
+    Altered right({}, rule);
+    EXPECT_EQ(kind_of(id, right), VerdictKind::kUpheld) << rule;
+    for (std::size_t i = 0; i < changes.size(); ++i) {
+      Altered wrong(each_outcome([&](RequestOutcome& outcome, const Request&) {
+                      if (has_status(outcome)) changes[i](outcome);
+                    }),
+                    rule);
+      EXPECT_EQ(kind_of(id, wrong), kViolated) << rule << ", change " << i;
+    }
+  }
 }
 
 }  // namespace
