@@ -12,8 +12,8 @@
  * History. `counts` of an entry are those of the moment in which it was packed. Tokens committed
  * since then need no repacking: append them to the request's tail (tail_count grows, tail_counted
  * stays), and they count as drafted tokens on the way to a row do. Drafted tokens are looked up by
- * the kernel itself. Each operation is one IEEE fp32 operation, in the order of
- * reference/penalties.h (in draftproof's sources). */
+ * the kernel itself. Each operation is one IEEE fp32 operation: repetition (r), then frequency (F),
+ * then presence (p), unless a flag says otherwise; what is off takes part in none. */
 #ifndef DRAFTPROOF_GPU_KERNELS_ARGUMENTS_ADJUSTMENTS_H
 #define DRAFTPROOF_GPU_KERNELS_ARGUMENTS_ADJUSTMENTS_H
 

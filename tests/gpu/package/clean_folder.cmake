@@ -42,6 +42,21 @@ if(NOT result EQUAL 0 OR NOT count EQUAL declared)
   message(FATAL_ERROR "the header declares ${declared} functions, the library shows ${count}")
 endif()
 
+# A header that cites a file which is not installed leaves its reader alone.
+set(folder ${FOLDER}/prefix/include/draftproof)
+file(GLOB_RECURSE headers ${folder}/*.h)
+foreach(path IN LISTS headers)
+  file(READ ${path} text)
+  string(REGEX MATCHALL "[A-Za-z0-9_/]+[.](cuh|cu|cpp|h)" cited "${text}")
+  list(REMOVE_ITEM cited stddef.h stdint.h)
+  foreach(name IN LISTS cited)
+    if(NOT EXISTS ${folder}/${name} AND NOT EXISTS ${folder}/gpu/${name} AND
+        NOT EXISTS ${folder}/gpu/kernels/arguments/${name})
+      message(FATAL_ERROR "${path} cites ${name}, which is not installed")
+    endif()
+  endforeach()
+endforeach()
+
 build(headers ${SOURCE}/tests/gpu/package)
 
 file(COPY ${FOLDER}/prefix/share/draftproof/example DESTINATION ${FOLDER})
