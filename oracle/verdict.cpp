@@ -28,6 +28,29 @@ std::string_view to_string(VerdictKind kind) {
   return "";
 }
 
+std::string_view to_string(Label label) {
+  switch (label) {
+    case Label::kNone:
+      return "";
+    case Label::kLossy:
+      return "LOSSY";
+    case Label::kLossyByDesign:
+      return "LOSSY BY DESIGN";
+    case Label::kInefficient:
+      return "LOSSLESS BUT INEFFICIENT";
+    case Label::kNotReproducible:
+      return "NOT REPRODUCIBLE";
+    case Label::kUnsafe:
+      return "UNSAFE";
+    case Label::kNotExercised:
+      return "NOT EXERCISED";
+    case Label::kNearTie:
+      return "NEAR TIE";
+  }
+  DRAFTPROOF_CHECK(false, "label " + std::to_string(static_cast<int>(label)));
+  return "";
+}
+
 VerdictKind merged(const std::vector<Verdict>& verdicts) {
   if (verdicts.empty()) return VerdictKind::kInconclusive;
   VerdictKind kind = VerdictKind::kUpheld;

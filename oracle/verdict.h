@@ -26,6 +26,38 @@ struct Witness {
   std::string case_json;  ///< properties::Case as JSON; empty when there is none
 };
 
+/// What a reader is to call a finding; each fixes its verdict (README, "How to read a verdict").
+enum class Label : std::uint8_t {
+  kNone,
+  kLossy,            ///< violated
+  kLossyByDesign,    ///< violated unless declared and within its budget
+  kInefficient,      ///< LOSSLESS BUT INEFFICIENT: upheld, with a note
+  kNotReproducible,  ///< violated where reproducibility was claimed
+  kUnsafe,           ///< violated
+  kNotExercised,     ///< inconclusive, never upheld
+  kNearTie,          ///< upheld: decisions that a derived or measured bound cannot tell apart
+};
+/// "LOSSY", "LOSSY BY DESIGN", ...; "" for kNone.
+std::string_view to_string(Label label);
+
+/// [low, high]; high may be +infinity.
+struct Interval {
+  double low = 0;
+  double high = 0;
+};
+
+/// How far an observed law is from the expected one: an estimate and bounds that hold together with
+/// probability 1 - miss for any sample size.
+struct Effect {
+  std::string of;                    ///< what the laws are of: "next token", "first token", ...
+  double total_variation = 0;        ///< less the bias of small samples, at least 0
+  Interval total_variation_bounds;   ///< within [0, 1]
+  std::optional<double> divergence;  ///< KL(observed || expected) in nats, plug-in; infinite:
+                                     ///< a token outside the support came
+  std::optional<Interval> divergence_bounds;
+  double miss = 0;  ///< probability that a bound does not hold
+};
+
 /// How many cases fell into one cell of a property's matrix.
 struct Cell {
   std::string name;
@@ -44,6 +76,11 @@ struct Verdict {
   std::string assumption;               ///< what the verdict rests on; printed when not empty
   std::optional<std::string> bound;     ///< an upper bound on total variation, a rational "a/b"
   std::optional<Witness> witness;       ///< present when violated
+  Label label = Label::kNone;
+  std::optional<double> log_e_value;  ///< natural, largest at any look; +infinity is a proof
+  std::optional<double> log_alarm;    ///< the e-value convicts from here on
+  std::optional<Effect> effect;
+  std::string setting;  ///< of an audit: the cell of its matrix, "t0.7-k8"
   std::vector<std::string> notes;
   std::vector<reference::Observation> observations;
   std::vector<Cell> cells;

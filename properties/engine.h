@@ -34,6 +34,9 @@ struct Capabilities {
   bool can_draw = true;  ///< false: it decodes greedily and does not take a temperature
   bool reports_counters = false;
   LogprobKind logprobs = LogprobKind::kNone;
+  bool takes_token_ids = true;    ///< false: prompts are texts, which an engine cuts as it likes
+  bool returns_token_ids = true;  ///< false: answers are texts; ids are ours, a weaker claim
+  bool takes_seed = true;
 };
 
 struct SamplingRequest {
@@ -43,6 +46,15 @@ struct SamplingRequest {
   int max_tokens = 8;
   std::optional<std::uint64_t> seed = {};  ///< absent: coins of the engine's own, always others
   int logprob_count = -1;                  ///< -1: none; 0: of emitted tokens
+  bool ignores_end = true;                 ///< the end token ends nothing (as far as it is taken)
+  std::vector<reference::Token> stop_token_ids = {};
+  std::string grammar = {};       ///< a regular expression that answers match; empty: none
+  std::string prompt_text = {};   ///< for engines that take no ids; empty: none
+  std::string adapter = {};       ///< a LoRA by the engine's name for it; empty: none
+  bool is_streamed = false;       ///< ask for tokens as they come, which gives them times
+  bool uses_prefix_cache = true;  ///< false: ask not to reuse earlier requests' state
+
+  friend bool operator==(const SamplingRequest&, const SamplingRequest&) = default;
 };
 
 enum class CompletionEnd : std::uint8_t {
@@ -61,12 +73,49 @@ struct DraftCounters {
   friend bool operator==(const DraftCounters&, const DraftCounters&) = default;
 };
 
+/// One candidate of a position, as reported.
+struct TokenLogprob {
+  reference::Token token = 0;
+  double logprob = 0;  ///< natural; -infinity: probability 0
+
+  friend bool operator==(const TokenLogprob&, const TokenLogprob&) = default;
+};
+
+/// One verification, where an engine tells it.
+struct VerifyStep {
+  std::vector<reference::Token> draft_ids;
+  std::int64_t accepted = 0;
+  std::vector<double> target_logprobs, draft_logprobs;  ///< of draft_ids; empty: not reported
+
+  friend bool operator==(const VerifyStep&, const VerifyStep&) = default;
+};
+
+/// Seconds by the client's steady clock, of one origin for both arms.
+struct Timing {
+  double due = 0;  ///< when the request was to be sent; of an open loop its arrival
+  double sent = 0;
+  double ended = 0;
+  std::vector<double> token_times = {};  ///< of the pieces that were streamed
+  std::vector<int> token_counts = {};    ///< tokens of each piece
+
+  friend bool operator==(const Timing&, const Timing&) = default;
+};
+
 struct Completion {
   std::vector<reference::Token> token_ids;
   CompletionEnd end = CompletionEnd::kLength;
   std::string failure;                    ///< one line, of kFailed
   std::optional<DraftCounters> counters;  ///< absent: not reported
   std::vector<double> logprobs;           ///< natural, a token each; empty: not reported
+  /// Candidates of each position, as many as were asked for; empty: not reported. Which law they
+  /// are of is Capabilities::logprobs.
+  std::vector<std::vector<TokenLogprob>> top_logprobs = {};
+  std::vector<VerifyStep> steps = {};  ///< empty: not reported
+  std::string text = {};               ///< where the engine gave one
+  std::string finish_reason = {};      ///< the engine's own word
+  std::optional<Timing> timing = {};
+
+  friend bool operator==(const Completion&, const Completion&) = default;
 };
 
 class Engine {
