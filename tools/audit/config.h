@@ -24,6 +24,8 @@ struct ArmConfig {
   std::map<std::string, std::string> runner_options = {};
   std::map<std::string, std::string> expect = {};  ///< facts that must hold, or exit 3
   std::vector<std::pair<std::string, std::string>> deployment = {};  ///< revisions, adapter, dtype
+
+  bool is_given() const { return !client.url.empty() || process || !runner.empty(); }
 };
 
 /// [gate.approximate]: what a mode that is declared lossy may cost.
@@ -34,6 +36,8 @@ struct ApproximateGate {
 };
 
 struct AuditConfig {
+  std::filesystem::path file;     ///< empty: flags alone
+  std::string battery = "smoke";  ///< smoke, standard or deep: breadth and trials where not given
   std::uint64_t seed = 1;
   double false_alarms = 1e-6;
   double effect_tv = 0.01;
@@ -43,13 +47,17 @@ struct AuditConfig {
   ArmConfig baseline, speculative;
   bool is_one_server = false;  ///< only the speculative arm: rescoring (rescoring.h)
   bool promises_same_seed = false;
-  std::string toy;            ///< a toy's manifest (tools/toys): the law is known
+  std::string toy;  ///< the law is known: a manifest (tools/toys), or a toy that `serve` serves
   std::string contract = "";  ///< of reference::contracts(); empty: the engine's
   std::optional<std::string> declared_lossy;
-  properties::audits::Matrix matrix;         ///< settings x prompts, expanded
+  /// Settings x prompts, expanded. Prompts given as text have no ids yet: a request with an empty
+  /// `prompt` and a `prompt_text` is cut by the engine's own tokenizer before it is asked.
+  properties::audits::Matrix matrix;
+  std::vector<std::string> not_exercised;    ///< what this matrix leaves out, a line each
   std::vector<std::string> audits;           ///< empty: all that apply
   std::vector<std::string> required_claims;  ///< [gate] require
   bool inconclusive_is_failure = true;       ///< [gate] inconclusive = "fail"
+  bool stops_at_violation = false;
   std::optional<ApproximateGate> approximate;
   std::string arrivals;  ///< "", "poisson:RATE" or a file
   double warm_up_s = 0;
@@ -76,5 +84,12 @@ struct LoadedConfig {
 /// combinations that ask for nothing. "${NAME}" in texts is replaced by the environment's.
 LoadedConfig load_config(const std::filesystem::path& file,
                          const std::map<std::string, std::string>& flags);
+
+/// Throws Error(kInput) that says how to name them when the speculative arm, or (unless one server
+/// is audited by rescoring) the baseline, is not given.
+void need_arms(const AuditConfig& config);
+
+/// The lines as a table that --print-config shows; no value of the environment is in it.
+std::string page_of(const std::vector<ConfigLine>& lines);
 
 }  // namespace draftproof::tools::audit
