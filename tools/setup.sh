@@ -12,6 +12,7 @@ packages=(
   libgtest-dev libgmock-dev librapidcheck-dev libcli11-dev libtomlplusplus-dev
   nlohmann-json3-dev libfmt-dev librandom123-dev libboost-dev libpugixml-dev
   libcpp-httplib-dev libeigen3-dev libmpfr-dev libgmp-dev libbenchmark-dev python3-jsonschema
+  libsqlite3-dev
 )
 # nvcc's own dependencies carry no versions: pinning nvcc alone brings an nvvm whose PTX its ptxas
 # rejects, so all five are pinned together.

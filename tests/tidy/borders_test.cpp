@@ -59,6 +59,7 @@ Complaints third_party_rule(const SourceFile& file) {
       {std::regex("<nlohmann/"), std::regex("^(properties|tools|tests)/.*")},
       {std::regex("<(CLI|fmt|toml\\+\\+|pugixml)"), std::regex("^(tools|tests)/.*")},
       {std::regex("<httplib"), std::regex("^(tools/engines/http\\.cpp|tests/.*)")},
+      {std::regex("<sqlite3\\.h>"), std::regex("^(tools/store|tests)/.*")},
       {std::regex("<cub/cub\\.cuh>"), std::regex("^$")},
   };
   Complaints complaints;
@@ -176,6 +177,8 @@ TEST(Borders, LibrariesStayInTheirFolders) {
   EXPECT_EQ(third_party_rule({"gpu/a.cpp", {"#include <CLI/CLI.hpp>"}}).size(), 1u);
   EXPECT_EQ(third_party_rule({"tools/a.cpp", {"#include <httplib.h>"}}).size(), 1u);
   EXPECT_EQ(third_party_rule({"reference/model/a.cpp", {"#include <Eigen/Core>"}}).size(), 1u);
+  EXPECT_EQ(third_party_rule({"tools/audit/a.cpp", {"#include <sqlite3.h>"}}).size(), 1u);
+  EXPECT_TRUE(third_party_rule({"tools/store/a.cpp", {"#include <sqlite3.h>"}}).empty());
 }
 
 TEST(Borders, WhatChecksSharesNoCodeWithWhatItChecks) {
