@@ -32,6 +32,8 @@ struct JudgeSettings {
   Capabilities baseline = {}, speculative = {};
   const KnownTarget* target = nullptr;  ///< null: nobody knows the law
   const KnownTarget* draft = nullptr;   ///< the drafter's law, where known: sharper bets
+  bool has_baseline = true;             ///< false: one server only, which never stops drafting
+  std::string contract = "default";     ///< of reference::contracts(): how rescored rows are shaped
   /// Pointwise slack of the engine's arithmetic in nats a token, derived or measured.
   double tolerance = 0;
   /// Bound on the difference of two logits of an arm at one history, for near ties.
@@ -54,8 +56,12 @@ struct AuditInfo {
   bool needs_known_law = false, needs_counters = false, needs_logprobs = false;
   bool is_greedy = false, is_sampled = false;  ///< which settings it speaks of
   bool needs_baseline = false, needs_shared_seed = false;
+  bool needs_grammar = false, needs_lossy_mode = false;
+  bool is_for_one_server = false;  ///< asked where there is no baseline only
+  bool is_control = false;         ///< of the baseline: its alarm convicts nobody, and takes the
+                                   ///< ground from the checks that rest on it
 };
-/// In the order in which a reader understands them.
+/// In the order in which a reader understands them (audit_list.cpp).
 const std::vector<AuditInfo>& audit_infos();
 
 /// The checks of this matrix: pairs (audit, setting); the number that alarms are split over.
@@ -63,6 +69,9 @@ struct Check {
   std::size_t audit = 0;    ///< index in audit_infos()
   std::size_t setting = 0;  ///< index in Matrix::settings
 };
+/// Audits that are asked for by name are checks wherever they speak of the setting, those that are
+/// not where everything is there that they need. Throws Error(kInput) that lists the audits' ids
+/// for a name that is none.
 std::vector<Check> checks_of(const Matrix& matrix, const JudgeSettings& settings);
 
 /// One verdict a check, in the order of checks_of(). Checks without evidence are inconclusive and

@@ -1,0 +1,218 @@
+#include "properties/audits/judge.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "oracle/family.h"
+#include "properties/audits/audit_list.h"
+#include "reference/error.h"
+
+namespace draftproof::properties::audits {
+namespace {
+
+using oracle::Claim;
+using oracle::Verdict;
+using oracle::VerdictKind;
+
+std::vector<const AuditCase*> cases_of(const Matrix& matrix, std::size_t setting) {
+  std::vector<const AuditCase*> cases;
+  for (const AuditCase& each : matrix.cases)
+    if (each.setting == setting) cases.push_back(&each);
+  return cases;
+}
+
+bool speaks_of(const AuditInfo& info, const Setting& setting) {
+  return setting.is_greedy() ? info.is_greedy : info.is_sampled;
+}
+
+bool has_shared_seed(const Matrix& matrix, std::size_t setting) {
+  return std::any_of(matrix.cases.begin(), matrix.cases.end(), [&](const AuditCase& each) {
+    return each.setting == setting && each.seeding == Seeding::kShared;
+  });
+}
+
+/// What this audit needs and has not got in this setting; empty: nothing.
+std::string missing(const AuditInfo& info, const Matrix& matrix, std::size_t setting,
+                    const JudgeSettings& settings) {
+  const Capabilities& baseline = settings.baseline;
+  const Capabilities& speculative = settings.speculative;
+  const auto has_logprobs = [](const Capabilities& arm) {
+    return arm.logprobs != LogprobKind::kNone;
+  };
+  if (info.needs_known_law && settings.target == nullptr) return "the target's law is not known";
+  if (info.needs_counters && !speculative.reports_counters) return "the engine reports no counters";
+  if (info.needs_logprobs && !has_logprobs(baseline) && !has_logprobs(speculative))
+    return "the engine reports no logprobs";
+  if (info.needs_baseline && !settings.has_baseline) return "there is no baseline arm";
+  if (info.needs_shared_seed && !has_shared_seed(matrix, setting))
+    return "no case of this setting gives both arms one seed";
+  if (info.needs_shared_seed && !(baseline.takes_seed && speculative.takes_seed))
+    return "the engine takes no seed";
+  if (info.needs_grammar && matrix.settings[setting].request.grammar.empty())
+    return "the setting has no grammar";
+  if (info.needs_lossy_mode && !settings.lossy) return "no lossy mode was declared or recognised";
+  if (info.is_for_one_server && settings.has_baseline)
+    return "there is a baseline arm, which is better ground";
+  return "";
+}
+
+void check_names(const JudgeSettings& settings) {
+  std::string known;
+  for (const Audit& audit : audits()) known += (known.empty() ? "" : ", ") + audit.info.id;
+  for (const std::string& name : settings.audits)
+    if (std::none_of(audits().begin(), audits().end(),
+                     [&](const Audit& audit) { return audit.info.id == name; }))
+      throw Error(ErrorKind::kInput, "there is no audit '" + name + "'; known: " + known, "audits");
+}
+
+bool is_alarm(const Verdict& verdict) {
+  return verdict.log_e_value && verdict.log_alarm && *verdict.log_e_value >= *verdict.log_alarm;
+}
+
+const AuditInfo* info_of(const Verdict& verdict) {
+  for (const Audit& audit : audits())
+    if (audit.info.id == verdict.property) return &audit.info;
+  return nullptr;
+}
+
+/// What rests on a control of the baseline that has failed cannot be told from the baseline's
+/// fault.
+void take_ground(std::vector<Verdict>& verdicts) {
+  for (const Verdict& control : verdicts) {
+    const AuditInfo* control_info = info_of(control);
+    if (control_info == nullptr || !control_info->is_control || !is_alarm(control)) continue;
+    for (Verdict& verdict : verdicts) {
+      const AuditInfo* info = info_of(verdict);
+      const bool rests_on_it = control_info->needs_known_law
+                                   ? info != nullptr && info->needs_known_law
+                                   : info != nullptr && info->needs_baseline && info->can_be_false;
+      if (!rests_on_it || info->is_control) continue;
+      verdict.kind = VerdictKind::kInconclusive;
+      verdict.label = oracle::Label::kNone;
+      verdict.witness.reset();
+      verdict.evidence =
+          "not judged, since " + control.property + " fails without any draft: " + control.evidence;
+      verdict.smallest_visible_effect.clear();
+    }
+  }
+}
+
+bool is_of_the_law(const Verdict& verdict) {
+  return verdict.claim == Claim::kSupportSafe || verdict.claim == Claim::kGreedyExact ||
+         verdict.claim == Claim::kMarginalLossless || verdict.claim == Claim::kSequenceLossless;
+}
+
+/// A law that is given up on purpose is no fault of the engine; whether it may be is for the budget
+/// that was declared, and the verdict never reads as lossless.
+void label_lossy_mode(std::vector<Verdict>& verdicts, const JudgeSettings& settings) {
+  if (!settings.lossy) return;
+  const auto distance = std::find_if(verdicts.begin(), verdicts.end(), [](const Verdict& each) {
+    const AuditInfo* info = info_of(each);
+    return info != nullptr && info->needs_lossy_mode;
+  });
+  for (Verdict& verdict : verdicts) {
+    const AuditInfo* info = info_of(verdict);
+    if (verdict.kind != VerdictKind::kViolated || !is_of_the_law(verdict)) continue;
+    if (info != nullptr && info->needs_lossy_mode) continue;
+    verdict.label = oracle::Label::kLossyByDesign;
+    verdict.notes.push_back(settings.lossy->name + ", says " + settings.lossy->source +
+                            ": the target's law is given up on purpose");
+    if (!settings.lossy->budget_tv) continue;
+    const Verdict& judged = distance == verdicts.end() ? verdict : *distance;
+    const auto& effect = judged.effect ? judged.effect : verdict.effect;
+    verdict.kind = distance != verdicts.end() ? distance->kind
+                   : !effect                  ? VerdictKind::kInconclusive
+                   : effect->total_variation_bounds.high <= *settings.lossy->budget_tv
+                       ? VerdictKind::kUpheld
+                   : effect->total_variation_bounds.low > *settings.lossy->budget_tv
+                       ? VerdictKind::kViolated
+                       : VerdictKind::kInconclusive;
+    if (verdict.kind == VerdictKind::kUpheld) {
+      verdict.witness.reset();
+      verdict.smallest_visible_effect = "as far as the budget that was declared allows";
+    }
+  }
+}
+
+/// Verdicts of the checks of one setting, in their order.
+std::vector<Verdict> judged(const Matrix& matrix, const Evidence& evidence,
+                            const JudgeSettings& settings, std::size_t setting,
+                            const std::vector<Check>& checks) {
+  const auto can_be_false =
+      static_cast<std::size_t>(std::count_if(checks.begin(), checks.end(), [](const Check& check) {
+        return audits()[check.audit].info.can_be_false;
+      }));
+  const double log_alarm =
+      oracle::log_alarm(settings.false_alarms, std::max<std::size_t>(can_be_false, 1));
+  const double miss =
+      settings.false_alarms / static_cast<double>(std::max<std::size_t>(can_be_false, 1));
+  std::vector<Verdict> verdicts;
+  for (const Check& check : checks) {
+    if (check.setting != setting) continue;
+    const Audit& audit = audits()[check.audit];
+    const CheckContext context{matrix,     evidence,
+                               settings,   matrix.settings[setting],
+                               audit.info, cases_of(matrix, setting),
+                               log_alarm,  miss};
+    const auto begin = std::chrono::steady_clock::now();
+    const std::string lack = missing(audit.info, matrix, setting, settings);
+    Verdict verdict = lack.empty() ? audit.verdict(context) : begun(context);
+    if (!lack.empty()) verdict.evidence = lack;
+    verdict.seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    verdicts.push_back(std::move(verdict));
+  }
+  take_ground(verdicts);
+  label_lossy_mode(verdicts, settings);
+  return verdicts;
+}
+
+}  // namespace
+
+std::vector<Check> checks_of(const Matrix& matrix, const JudgeSettings& settings) {
+  check_names(settings);
+  std::vector<Check> checks;
+  for (std::size_t setting = 0; setting < matrix.settings.size(); ++setting) {
+    for (std::size_t audit = 0; audit < audits().size(); ++audit) {
+      const AuditInfo& info = audits()[audit].info;
+      if (!speaks_of(info, matrix.settings[setting])) continue;
+      const bool is_asked = settings.audits.empty()
+                                ? missing(info, matrix, setting, settings).empty()
+                                : std::find(settings.audits.begin(), settings.audits.end(),
+                                            info.id) != settings.audits.end();
+      if (is_asked) checks.push_back({audit, setting});
+    }
+  }
+  return checks;
+}
+
+std::vector<Verdict> judge(const Matrix& matrix, const Evidence& evidence,
+                           const JudgeSettings& settings) {
+  const std::vector<Check> checks = checks_of(matrix, settings);
+  std::vector<Verdict> verdicts;
+  for (std::size_t setting = 0; setting < matrix.settings.size(); ++setting)
+    for (Verdict& verdict : judged(matrix, evidence, settings, setting, checks))
+      verdicts.push_back(std::move(verdict));
+  return verdicts;
+}
+
+std::vector<Verdict> judge_setting(const Matrix& matrix, const Evidence& evidence,
+                                   const JudgeSettings& settings, std::size_t setting) {
+  DRAFTPROOF_CHECK(setting < matrix.settings.size(), std::to_string(setting));
+  return judged(matrix, evidence, settings, setting, checks_of(matrix, settings));
+}
+
+bool is_settled(const std::vector<Verdict>& verdicts, const JudgeSettings& settings) {
+  bool has_law = false;
+  for (const Verdict& verdict : verdicts) {
+    const AuditInfo* info = info_of(verdict);
+    if (info == nullptr || !info->can_be_false) continue;
+    has_law = true;
+    if (is_alarm(verdict)) continue;
+    if (!verdict.effect || verdict.effect->total_variation_bounds.high > settings.effect_tv)
+      return false;
+  }
+  return has_law;
+}
+
+}  // namespace draftproof::properties::audits
