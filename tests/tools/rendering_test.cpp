@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <pugixml.hpp>
 
@@ -11,6 +12,7 @@
 #include "tools/report/json.h"
 #include "tools/report/junit.h"
 #include "tools/report/markdown.h"
+#include "tools/report/summary.h"
 #include "tools/report/text.h"
 
 namespace draftproof::tools::report {
@@ -18,6 +20,7 @@ namespace {
 
 using testing::HasSubstr;
 using testing::Not;
+using tests::sample_audit;
 using tests::sample_run;
 
 TEST(TextReport, ShowsTableRefutationWitnessAndWhatItRestsOn) {
@@ -185,6 +188,56 @@ TEST(GithubAnnotations, MarkEveryCheckThatIsNotUpheldOnOneLine) {
   EXPECT_THAT(text, HasSubstr("%0Adraftproof replay 0123456789ab"));
   EXPECT_THAT(text, Not(HasSubstr("identity_draft_accepts_all")));
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3);
+}
+
+TEST(AuditReport, ShowsSettingLabelEvidenceAndInterval) {
+  const std::string text = text_of(sample_audit(), {});
+  EXPECT_THAT(text, HasSubstr("draftproof 0.1.0  audit 20260117-141203-7f3a   seed 7"));
+  EXPECT_THAT(text, HasSubstr("target       the baseline arm\n"));
+  EXPECT_THAT(text, HasSubstr("| next_token_law | t0.7-k8 | marginal-lossless | 18 432 | "
+                              "VIOLATED: LOSSY | e-value 3.2e+09 (alarm at 4.9e+06);"));
+  EXPECT_THAT(text, HasSubstr("TV 0.031 (0.025 to 0.0371), KL"));
+  EXPECT_THAT(text, HasSubstr("TV <= 0.0371; TV 0.02 in"));
+  EXPECT_THAT(text, HasSubstr("NOT marginal-lossless"));
+  EXPECT_THAT(text, HasSubstr("What speculation gains here\n\n2.1 tokens a call\n"));
+  EXPECT_THAT(markdown_of(sample_audit()), HasSubstr("### What speculation gains here"));
+}
+
+TEST(AuditReport, CountsTheSettingsOfAWideMatrixAndHidesNoneThatFell) {
+  auto run = sample_audit();
+  for (int i = 0; i < 40; ++i)
+    run.checks.push_back(tests::audit_check(oracle::VerdictKind::kUpheld, "t" + std::to_string(i)));
+  const std::string text = text_of(run, {});
+  EXPECT_THAT(text, HasSubstr("| 42 settings |"));
+  EXPECT_THAT(text, HasSubstr("1 violated, 41 upheld"));
+  EXPECT_THAT(text, HasSubstr("| t0.7-k8 "));
+  EXPECT_THAT(text, Not(HasSubstr("| t39 ")));
+  EXPECT_THAT(text_of(run, {false, 1}), HasSubstr("| t39 "));
+  EXPECT_THAT(markdown_of(run), HasSubstr("| t39 "));
+}
+
+TEST(AuditReport, KeepsAnAcceptedFindingAViolation) {
+  auto run = sample_audit();
+  run.checks[0].accepted = "engine#123, until 2027-01-01";
+  EXPECT_THAT(text_of(run, {}), HasSubstr("VIOLATED: LOSSY"));
+  EXPECT_THAT(text_of(run, {}), HasSubstr("accepted: next_token_law/t0.7-k8: engine#123"));
+  EXPECT_THAT(junit_of(run), HasSubstr("failures=\"0\""));
+  EXPECT_THAT(junit_of(sample_audit()), HasSubstr("failures=\"1\""));
+  EXPECT_THAT(github_annotations_of(run), HasSubstr("::notice"));
+  EXPECT_EQ(nlohmann::json::parse(json_of(run))["verdict"], "violated");
+}
+
+TEST(AuditReport, WritesInfiniteEvidenceAsAProof) {
+  auto run = sample_audit();
+  run.checks[0].verdict.log_e_value = INFINITY;
+  run.checks[0].verdict.effect->divergence = INFINITY;
+  EXPECT_THAT(text_of(run, {}), HasSubstr("| a proof;"));
+  EXPECT_THAT(text_of(run, {}), HasSubstr("outside the support"));
+  const auto check = nlohmann::json::parse(json_of(run))["checks"][0];
+  EXPECT_EQ(check["log_e_value"], "inf");
+  EXPECT_EQ(check["effect"]["divergence"], "inf");
+  EXPECT_EQ(check["label"], "LOSSY");
+  EXPECT_EQ(e_value_text(1000), "10^434");
 }
 
 }  // namespace

@@ -66,6 +66,27 @@ inline tools::report::CheckResult crashed_check() {
   return check;
 }
 
+/// One of an audit in a setting, with all that an audit says beyond a check.
+inline tools::report::CheckResult audit_check(oracle::VerdictKind kind,
+                                              const std::string& setting) {
+  auto check = check_result("next_token_law", kind, oracle::Claim::kMarginalLossless);
+  check.id = "next_token_law/" + setting;
+  check.rule = check.device = "";
+  check.verdict.setting = setting;
+  check.verdict.log_alarm = 15.4;
+  check.verdict.smallest_visible_effect = "TV 0.02 in 18 432 tokens";
+  check.verdict.effect =
+      oracle::Effect{"next token", 0.031, {0.025, 0.0371}, 0.0042, oracle::Interval{0, 0.01}, 1e-9};
+  const bool is_violated = kind == oracle::VerdictKind::kViolated;
+  check.verdict.log_e_value = is_violated ? 21.9 : 0.4;
+  if (is_violated) {
+    check.verdict.label = oracle::Label::kLossy;
+    check.verdict.witness =
+        oracle::Witness{"prompt two_token", "P = 0.62", "P = 0.65", "", "draftproof judge F", ""};
+  }
+  return check;
+}
+
 inline tools::report::Run sample_run(std::vector<tools::report::CheckResult> checks) {
   tools::report::Run run;
   run.started.run_id = "20260117-141203-7f3a";
@@ -84,6 +105,18 @@ inline tools::report::Run sample_run(std::vector<tools::report::CheckResult> che
 
 inline tools::report::Run sample_run() {
   return sample_run({upheld_check(), violated_check(), inconclusive_check(), crashed_check()});
+}
+
+/// An audit of two settings, one of them violated, and a section.
+inline tools::report::Run sample_audit() {
+  auto run = sample_run({audit_check(oracle::VerdictKind::kViolated, "t0.7-k8"),
+                         audit_check(oracle::VerdictKind::kUpheld, "t1")});
+  run.started.kind = "audit";
+  run.started.facts = {{"target", "the baseline arm"},
+                       {"speculative", "llama.cpp b6012 at http://127.0.0.1:8081"}};
+  run.sections = {{"speed", "What speculation gains here", "2.1 tokens a call\n",
+                   "2.1 tokens a call\n", R"({"committed_per_call": 2.1})"}};
+  return run;
 }
 
 }  // namespace draftproof::tests

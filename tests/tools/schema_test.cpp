@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "tests/tools/sample_run.h"
@@ -23,6 +24,11 @@ class Schema : public testing::Test {
 
 TEST_F(Schema, OfTheReportHoldsForARunWithEveryKindOfCheck) {
   EXPECT_EQ(schema_complaint("report.schema.json", tools::report::json_of(sample_run())), "");
+  auto audit = sample_audit();
+  EXPECT_EQ(schema_complaint("report.schema.json", tools::report::json_of(audit)), "");
+  audit.checks[0].verdict.log_e_value = INFINITY;
+  audit.checks[0].accepted = "a reason";
+  EXPECT_EQ(schema_complaint("report.schema.json", tools::report::json_of(audit)), "");
 }
 
 TEST_F(Schema, OfTheReportRefusesAViolationWithoutAWitness) {
@@ -48,6 +54,9 @@ TEST_F(Schema, OfEventsHoldsForEveryEvent) {
       run.started, run.exempted[0], tools::report::CheckStarted{0, "a/chain"},
       tools::report::Warning{"a cause; a remedy"}, run.finished};
   for (const auto& check : run.checks) events.push_back(tools::report::CheckFinished{0, check});
+  const auto audit = sample_audit();
+  events.insert(events.end(), {audit.started, audit.sections[0]});
+  for (const auto& check : audit.checks) events.push_back(tools::report::CheckFinished{0, check});
   for (const auto& event : events) {
     EXPECT_EQ(schema_complaint("event.schema.json", tools::report::json_line_of(event)), "");
   }

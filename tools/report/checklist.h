@@ -12,14 +12,15 @@ namespace draftproof::tools::report {
 struct ChecklistPoint {
   std::string id;
   std::string question;
-  std::vector<std::string> properties;  ///< ids of those that speak to it; empty: none does yet
+  std::vector<std::string> properties;   ///< ids of those that speak to it; empty: none does yet
+  std::vector<std::string> audits = {};  ///< the same of runs that audit an engine
 };
 
 /// In the order in which a reviewer goes through them.
 const std::vector<ChecklistPoint>& checklist();
 
 /// "upheld", "violated", "inconclusive" or "not exercised". A point is upheld only when each of its
-/// properties was checked, or says nothing about the subject.
+/// properties (of an audit: audits) was checked, or says nothing about the subject.
 std::string answer_of(const ChecklistPoint& point, const Run& run);
 
 }  // namespace draftproof::tools::report

@@ -35,7 +35,7 @@ std::string github_annotations_of(const Run& run) {
     if (verdict.witness && !verdict.witness->replay.empty()) {
       message += "\n" + verdict.witness->replay;
     }
-    out += is_error ? "::error" : "::warning";
+    out += !check.accepted.empty() ? "::notice" : is_error ? "::error" : "::warning";
     // In a property value ',' and ':' would end it.
     out += " title=draftproof " + verdict.property + "::" + escaped(message) + "\n";
   }

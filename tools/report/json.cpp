@@ -1,6 +1,7 @@
 #include "tools/report/json.h"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "tools/report/checklist.h"
@@ -54,6 +55,30 @@ Json json_of(const oracle::Witness& witness) {
           {"case", recorded}};
 }
 
+/// JSON has no infinities.
+Json json_of(double number) {
+  if (std::isinf(number)) return number > 0 ? "inf" : "-inf";
+  return number;
+}
+
+Json json_of(const std::optional<double>& number) {
+  return number ? json_of(*number) : Json(nullptr);
+}
+
+Json json_of(const oracle::Interval& interval) {
+  return Json::array({json_of(interval.low), json_of(interval.high)});
+}
+
+Json json_of(const oracle::Effect& effect) {
+  return {{"of", effect.of},
+          {"total_variation", effect.total_variation},
+          {"total_variation_bounds", json_of(effect.total_variation_bounds)},
+          {"divergence", json_of(effect.divergence)},
+          {"divergence_bounds",
+           effect.divergence_bounds ? json_of(*effect.divergence_bounds) : Json(nullptr)},
+          {"miss", effect.miss}};
+}
+
 Json json_of(const CheckResult& check) {
   const oracle::Verdict& verdict = check.verdict;
   Json cells = Json::array();
@@ -76,6 +101,12 @@ Json json_of(const CheckResult& check) {
           {"smallest_visible_effect", text_or_null(verdict.smallest_visible_effect)},
           {"bound", verdict.bound ? Json(*verdict.bound) : Json(nullptr)},
           {"assumption", text_or_null(verdict.assumption)},
+          {"setting", text_or_null(verdict.setting)},
+          {"label", text_or_null(std::string(oracle::to_string(verdict.label)))},
+          {"log_e_value", json_of(verdict.log_e_value)},
+          {"log_alarm", json_of(verdict.log_alarm)},
+          {"effect", verdict.effect ? json_of(*verdict.effect) : Json(nullptr)},
+          {"accepted", text_or_null(check.accepted)},
           {"seconds", verdict.seconds},
           {"witness", verdict.witness ? json_of(*verdict.witness) : Json(nullptr)},
           {"notes", verdict.notes},
@@ -90,8 +121,13 @@ Json header_of(const RunStarted& started) {
   const Budget& budget = started.budget;
   Json limit = nullptr;
   if (budget.time_limit_seconds) limit = *budget.time_limit_seconds;
+  Json facts = Json::array();
+  for (const Fact& fact : started.facts)
+    facts.push_back({{"name", fact.name}, {"value", fact.value}});
   return {{"tool", {{"name", "draftproof"}, {"version", environment.version}}},
+          {"kind", started.kind},
           {"run_id", started.run_id},
+          {"facts", facts},
           {"subject", started.subject},
           {"command_line", started.command_line},
           {"environment",
@@ -137,6 +173,12 @@ Json claims_of(const Run& run) {
   return claims;
 }
 
+Json json_of(const Section& section) {
+  Json value = Json::parse(section.json, nullptr, false);
+  if (value.is_discarded()) value = section.text;
+  return {{"id", section.id}, {"title", section.title}, {"value", value}};
+}
+
 Json event_of(const RunFinished& finished) {
   return {{"exit_code", finished.exit_code},
           {"is_interrupted", finished.is_interrupted},
@@ -166,6 +208,8 @@ std::string json_of(const Run& run) {
     document["not_applicable"].push_back({{"id", exempted.id}, {"reason", exempted.reason}});
   }
   document["warnings"] = run.warnings;
+  document["sections"] = Json::array();
+  for (const Section& section : run.sections) document["sections"].push_back(json_of(section));
   return dumped(document, 2) + "\n";
 }
 
@@ -181,6 +225,9 @@ std::string json_line_of(const Event& event) {
     line.update(json_of(result->result));
   } else if (const auto* exempted = std::get_if<CheckExempted>(&event)) {
     line.update({{"event", "check-exempted"}, {"id", exempted->id}, {"reason", exempted->reason}});
+  } else if (const auto* section = std::get_if<Section>(&event)) {
+    line["event"] = "section";
+    line.update(json_of(*section));
   } else if (const auto* warning = std::get_if<Warning>(&event)) {
     line.update({{"event", "warning"}, {"message", warning->message}});
   } else if (const auto* finished = std::get_if<RunFinished>(&event)) {

@@ -37,6 +37,7 @@ enum class Answer { kPassed, kFailed, kSkipped, kError };
 Answer answer_of(const CheckResult& check, bool inconclusive_is_allowed) {
   if (!check.internal_error.empty() || !check.world_error.empty()) return Answer::kError;
   if (check.verdict.kind == oracle::VerdictKind::kUpheld) return Answer::kPassed;
+  if (!check.accepted.empty()) return Answer::kSkipped;
   if (check.verdict.kind == oracle::VerdictKind::kViolated) return Answer::kFailed;
   return inconclusive_is_allowed ? Answer::kSkipped : Answer::kFailed;
 }
@@ -61,6 +62,16 @@ void add_case(pugi::xml_node suite, const CheckResult& check, bool inconclusive_
   add_property(properties, "evidence", verdict.evidence);
   add_property(properties, "smallest_visible_effect", verdict.smallest_visible_effect);
   add_property(properties, "bound", verdict.bound.value_or(""));
+  add_property(properties, "setting", verdict.setting);
+  add_property(properties, "label", std::string(oracle::to_string(verdict.label)));
+  if (verdict.log_e_value)
+    add_property(properties, "log_e_value", fmt::format("{}", *verdict.log_e_value));
+  if (verdict.effect) {
+    const oracle::Interval& bounds = verdict.effect->total_variation_bounds;
+    add_property(
+        properties, "total_variation",
+        fmt::format("{} [{}, {}]", verdict.effect->total_variation, bounds.low, bounds.high));
+  }
   add_property(properties, "assumption", verdict.assumption);
   add_property(properties, "device", check.device);
 
@@ -76,7 +87,10 @@ void add_case(pugi::xml_node suite, const CheckResult& check, bool inconclusive_
       child("error", check.internal_error + check.world_error, "");
       break;
     case Answer::kSkipped:
-      child("skipped", "inconclusive: " + verdict.evidence, "");
+      child("skipped",
+            check.accepted.empty() ? "inconclusive: " + verdict.evidence
+                                   : "accepted: " + check.accepted,
+            "");
       break;
     case Answer::kFailed:
       child("failure", std::string(oracle::to_string(verdict.kind)) + ": " + verdict.evidence,
@@ -98,7 +112,7 @@ std::string junit_of(const Run& run) {
   set(declaration, "version", "1.0");
   set(declaration, "encoding", "UTF-8");
   pugi::xml_node suite = document.append_child("testsuites").append_child("testsuite");
-  set(suite, "name", "draftproof check " + run.started.subject);
+  set(suite, "name", "draftproof " + run.started.kind + " " + run.started.subject);
   set(suite, "tests", std::to_string(run.checks.size()));
   set(suite, "failures", count(Answer::kFailed));
   set(suite, "errors", count(Answer::kError));

@@ -16,6 +16,7 @@ void Collector::on(const Event& event) {
   if (const auto* exempted = std::get_if<CheckExempted>(&event)) {
     run_.exempted.push_back(*exempted);
   }
+  if (const auto* section = std::get_if<Section>(&event)) run_.sections.push_back(*section);
   if (const auto* warning = std::get_if<Warning>(&event)) {
     run_.warnings.push_back(warning->message);
   }

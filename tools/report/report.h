@@ -2,9 +2,9 @@
 // format; whoever renders knows no subject. A report cannot change a verdict.
 //
 // A run is RunStarted, CheckExempted for what does not apply, then any interleaving of
-// CheckStarted, CheckProgress, CheckFinished and Warning, then RunFinished. The command emits the
-// first and the last; a function that runs checks (properties, a kernel card) emits those in
-// between. Results arrive in the order of their index.
+// CheckStarted, CheckProgress, CheckFinished, Section and Warning, then RunFinished. The command
+// emits the first and the last; a function that runs checks (properties, a kernel card) emits those
+// in between. Results arrive in the order of their index.
 #pragma once
 
 #include <cstdint>
@@ -50,6 +50,14 @@ struct CheckResult {
   std::string internal_error;
   /// Set when the world failed during this check (device lost, file gone); inconclusive too.
   std::string world_error;
+  /// Why known.toml accepts this finding, which stays a violation; empty: it does not.
+  std::string accepted = {};
+};
+
+/// What was audited, a line each: "baseline" -> "llama.cpp b6012 at http://127.0.0.1:8080".
+struct Fact {
+  std::string name;
+  std::string value;
 };
 
 struct RunStarted {
@@ -59,6 +67,8 @@ struct RunStarted {
   Environment environment;
   Budget budget;
   std::size_t check_count = 0;  ///< 0: not known beforehand
+  std::string kind = "check";   ///< "check", or "audit": checks are audits in settings
+  std::vector<Fact> facts = {};
 };
 struct CheckStarted {
   std::size_t index = 0;
@@ -81,6 +91,13 @@ struct CheckExempted {
 struct Warning {
   std::string message;  ///< one line: cause and remedy
 };
+/// A part of the report that is no check, rendered by whoever knows it.
+struct Section {
+  std::string id;  ///< "speed"
+  std::string title;
+  std::string text, markdown;  ///< end with a line break
+  std::string json;            ///< one value
+};
 struct RunFinished {
   int exit_code = 0;
   bool is_interrupted = false;
@@ -89,7 +106,7 @@ struct RunFinished {
 };
 
 using Event = std::variant<RunStarted, CheckExempted, CheckStarted, CheckProgress, CheckFinished,
-                           Warning, RunFinished>;
+                           Section, Warning, RunFinished>;
 
 /// Receives events one at a time; never called from two threads at once.
 class Reporter {
@@ -105,6 +122,7 @@ struct Run {
   std::vector<CheckExempted> exempted;
   std::vector<std::string> warnings;
   RunFinished finished;
+  std::vector<Section> sections = {};
 };
 
 std::vector<oracle::Verdict> verdicts_of(const Run& run);

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "oracle/explain.h"
@@ -35,9 +36,50 @@ std::string verdict_word(const CheckResult& check) {
   return std::string(oracle::to_string(check.verdict.kind));
 }
 
+std::string verdict_cell(const CheckResult& check) {
+  std::string cell = verdict_word(check);
+  const std::string_view label = oracle::to_string(check.verdict.label);
+  if (!label.empty()) cell += ": " + std::string(label);
+  if (!check.accepted.empty()) cell += " (accepted)";
+  return cell;
+}
+
+std::string e_value_text(double log_e_value) {
+  if (std::isinf(log_e_value)) return log_e_value > 0 ? "a proof" : "0";
+  const double digits = log_e_value / std::log(10.0);
+  if (digits > 300) return fmt::format("10^{:.0f}", digits);
+  return fmt::format("{:.2g}", std::exp(log_e_value));
+}
+
+std::string evidence_of(const CheckResult& check) {
+  const oracle::Verdict& verdict = check.verdict;
+  if (!check.internal_error.empty()) return check.internal_error;
+  if (!check.world_error.empty()) return check.world_error;
+  if (!verdict.log_e_value) return verdict.evidence;
+  std::string text = std::isinf(*verdict.log_e_value) && *verdict.log_e_value > 0
+                         ? e_value_text(*verdict.log_e_value)
+                         : "e-value " + e_value_text(*verdict.log_e_value);
+  if (verdict.log_alarm && std::isfinite(*verdict.log_e_value))
+    text += fmt::format(" (alarm at {})", e_value_text(*verdict.log_alarm));
+  return verdict.evidence.empty() ? text : text + "; " + verdict.evidence;
+}
+
 std::string effect_of(const CheckResult& check) {
-  if (check.verdict.bound) return "TV <= " + *check.verdict.bound;
-  return check.verdict.smallest_visible_effect;
+  const oracle::Verdict& verdict = check.verdict;
+  if (verdict.bound) return "TV <= " + *verdict.bound;
+  if (!verdict.effect) return verdict.smallest_visible_effect;
+  const oracle::Interval& bounds = verdict.effect->total_variation_bounds;
+  if (verdict.kind == oracle::VerdictKind::kViolated) {
+    std::string text = fmt::format("TV {:.3g} ({:.3g} to {:.3g})", verdict.effect->total_variation,
+                                   bounds.low, bounds.high);
+    if (const auto divergence = verdict.effect->divergence)
+      text += std::isinf(*divergence) ? ", KL infinite: outside the support"
+                                      : fmt::format(", KL {:.3g}", *divergence);
+    return text;
+  }
+  std::string text = fmt::format("TV <= {:.3g}", bounds.high);
+  if (!verdict.smallest_visible_effect.empty()) text += "; " + verdict.smallest_visible_effect;
+  return text;
 }
 
 std::size_t verdict_column(const Run& run) {
@@ -58,13 +100,10 @@ Table table_of(const Run& run, bool with_wrapping) {
   Table table(std::move(columns));
   for (const CheckResult& check : run.checks) {
     const oracle::Verdict& verdict = check.verdict;
-    std::string evidence = verdict.evidence;
-    if (!check.world_error.empty()) evidence = check.world_error;
-    if (!check.internal_error.empty()) evidence = check.internal_error;
     std::vector<std::string> cells = {verdict.property,
                                       std::string(oracle::to_string(verdict.claim))};
     if (with_rule) cells.push_back(check.rule);
-    cells.insert(cells.end(), {grouped(verdict.trials), verdict_word(check), evidence,
+    cells.insert(cells.end(), {grouped(verdict.trials), verdict_cell(check), evidence_of(check),
                                effect_of(check), fmt::format("{:.1f}", verdict.seconds)});
     table.add(std::move(cells));
   }
@@ -151,6 +190,7 @@ std::vector<std::string> remarks_of(const Run& run) {
     for (const std::string& note : check.verdict.notes) {
       remark("note: " + check.verdict.property + ": " + note);
     }
+    if (!check.accepted.empty()) remark("accepted: " + check.id + ": " + check.accepted);
   }
   for (const CheckExempted& exempted : run.exempted) {
     remark("not applicable: " + exempted.id + ": " + exempted.reason);

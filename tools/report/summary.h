@@ -12,8 +12,18 @@ namespace draftproof::tools::report {
 /// "upheld", "VIOLATED", "inconclusive", or "error" when draftproof itself failed.
 std::string verdict_word(const CheckResult& check);
 
-/// What the size of the answer is: "TV <= a/b" or the smallest visible effect.
+/// verdict_word() and the finding's label: "VIOLATED: LOSSY", "upheld: NEAR TIE"; of a finding that
+/// known.toml accepts, that too.
+std::string verdict_cell(const CheckResult& check);
+
+/// What the size of the answer is: "TV <= a/b", the measured effect, or the smallest visible one.
 std::string effect_of(const CheckResult& check);
+
+/// The e-value beside what alarms, where the check has one, then its own words.
+std::string evidence_of(const CheckResult& check);
+
+/// exp(log) for a reader, however large: "3.1e+09", "10^412", "a proof" for +infinity.
+std::string e_value_text(double log_e_value);
 
 /// One row per check, in order; a rule column only when the run has several rules.
 Table table_of(const Run& run, bool with_wrapping);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "oracle/explain.h"
+#include "tools/report/audit_table.h"
 #include "tools/report/checklist.h"
 #include "tools/report/summary.h"
 
@@ -15,7 +16,8 @@ constexpr std::size_t kObservationsShown = 5;
 
 std::string painted(const std::string& word, const std::string& padded, bool with_color) {
   if (!with_color || word.empty()) return padded;
-  const char* code = word == "upheld" ? "32" : word == "inconclusive" ? "33" : "1;31";
+  const bool is_settled = word.starts_with("upheld");
+  const char* code = is_settled ? "32" : word.starts_with("inconclusive") ? "33" : "1;31";
   return fmt::format("\x1b[{}m{}\x1b[0m", code, padded);
 }
 
@@ -36,6 +38,10 @@ std::string unbroken(const std::string& label, const std::string& command) {
 
 std::string heading_of(const Run& run) {
   const RunStarted& started = run.started;
+  if (is_audit(run))
+    return fmt::format("draftproof {}  audit {}   seed {}   false alarms {:g}\n{}\n",
+                       started.environment.version, started.run_id, started.budget.seed,
+                       started.budget.false_alarms, facts_of(run));
   return fmt::format("draftproof {}  run {}   subject {}   device {}   battery {}   seed {}\n\n",
                      started.environment.version, started.run_id, started.subject,
                      started.environment.device, started.budget.battery, started.budget.seed);
@@ -104,8 +110,11 @@ std::string text_of(const Run& run, const TextStyle& style) {
   if (style.verbosity >= 0) {
     out += heading_of(run);
     if (!run.checks.empty()) {
-      const std::size_t column = verdict_column(run);
-      out += table_of(run, true).text([&](std::size_t i, const auto& word, const auto& padded) {
+      const bool is_audited = is_audit(run);
+      const std::size_t column = is_audited ? kAuditVerdictColumn : verdict_column(run);
+      const Table table =
+          is_audited ? audit_table_of(run, true, style.verbosity > 0) : table_of(run, true);
+      out += table.text([&](std::size_t i, const auto& word, const auto& padded) {
         return i == column ? painted(word, padded, style.with_color) : padded;
       });
       out += "\n";
@@ -122,6 +131,7 @@ std::string text_of(const Run& run, const TextStyle& style) {
       for (std::size_t i = 0; i < lines.size(); ++i) out += (i == 0 ? "" : "  ") + lines[i] + "\n";
     }
     if (!remarks.empty()) out += "\n";
+    for (const Section& section : run.sections) out += section.title + "\n\n" + section.text + "\n";
   }
   return out + closing_line(run) + "\n";
 }
