@@ -20,26 +20,19 @@ class ToyTarget final : public KnownTarget {
 
   std::vector<double> next(const SamplingRequest& request,
                            std::span<const Token> emitted) const override {
-    reference::History history;
-    history.prompt = request.prompt;
-    history.committed.assign(emitted.begin(), emitted.end());
-    const std::vector<float> logits = reference::adjusted(row_behind(history), request.adjustments,
-                                                          history, contract_.adjustments);
-    const bool has_path = contract_.with_min_p && request.sampling.min_p > 0;
-    const reference::MassRow row = reference::shape(
-        logits, request.sampling, has_path ? *contract_.with_min_p : contract_.preset);
-    DRAFTPROOF_CHECK(row.status == reference::Status::kOk, "a toy's row has no law");
-    std::vector<double> law;
-    law.reserve(row.mass.size());
-    for (const reference::Mass mass : row.mass)
-      law.push_back(static_cast<double>(mass) / static_cast<double>(row.total));
-    return law;
+    return shaped_law(contract_, row_behind(request.prompt, emitted), request, emitted);
+  }
+
+  int memory(const SamplingRequest& request) const override {
+    // Adjustments look at the whole history, and a window moves where its tokens stand.
+    return request.adjustments == reference::Adjustments{} && options_.window == 0 ? options_.memory
+                                                                                   : -1;
   }
 
  private:
-  std::vector<float> row_behind(const reference::History& history) const {
-    std::vector<Token> tokens = history.prompt;
-    tokens.insert(tokens.end(), history.committed.begin(), history.committed.end());
+  std::vector<float> row_behind(const Prompt& prompt, std::span<const Token> emitted) const {
+    std::vector<Token> tokens = prompt;
+    tokens.insert(tokens.end(), emitted.begin(), emitted.end());
     const auto window = static_cast<std::size_t>(options_.window);
     const std::size_t hidden = window > 0 && tokens.size() > window ? tokens.size() - window : 0;
     reference::decode::Seen seen;
@@ -58,6 +51,26 @@ class ToyTarget final : public KnownTarget {
 std::unique_ptr<KnownTarget> toy_target(ToyTargetOptions options) {
   DRAFTPROOF_CHECK(options.model != nullptr, "a known target needs a model");
   return std::make_unique<ToyTarget>(std::move(options));
+}
+
+std::vector<double> shaped_law(const reference::Contract& contract,
+                               const std::vector<float>& logits, const SamplingRequest& request,
+                               std::span<const Token> emitted) {
+  reference::History history;
+  history.prompt = request.prompt;
+  history.committed.assign(emitted.begin(), emitted.end());
+  const std::vector<float> row =
+      reference::adjusted(logits, request.adjustments, history, contract.adjustments);
+  const bool has_path = contract.with_min_p && request.sampling.min_p > 0;
+  const reference::MassRow shaped =
+      reference::shape(row, request.sampling, has_path ? *contract.with_min_p : contract.preset);
+  if (shaped.status != reference::Status::kOk)
+    throw Error(ErrorKind::kInput, "a row of logits that has no law", "contract " + contract.name);
+  std::vector<double> law;
+  law.reserve(shaped.mass.size());
+  for (const reference::Mass mass : shaped.mass)
+    law.push_back(static_cast<double>(mass) / static_cast<double>(shaped.total));
+  return law;
 }
 
 }  // namespace draftproof::properties::audits
