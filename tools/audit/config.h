@@ -61,6 +61,7 @@ struct AuditConfig {
   std::optional<ApproximateGate> approximate;
   std::string arrivals;  ///< "", "poisson:RATE" or a file
   double warm_up_s = 0;
+  std::optional<double> tokens_per_second;  ///< of an arm, for plans
   std::optional<double> price_per_million_input, price_per_million_output;
   std::string report_dir = "draftproof-report";
   std::string reports = "json,md";

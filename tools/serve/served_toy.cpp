@@ -35,12 +35,7 @@ class SharedModel : public decode::LanguageModel {
   decode::LanguageModelPtr inner_;
 };
 
-struct Models {
-  decode::LanguageModelPtr target;
-  decode::LanguageModelPtr draft;
-};
-
-Models hashed_models(int vocab_size) {
+ServedModels hashed_models(int vocab_size) {
   decode::HashedModel target;
   target.vocab_size = vocab_size;
   target.seed = 7;
@@ -51,23 +46,7 @@ Models hashed_models(int vocab_size) {
   return {decode::hashed_model(target), decode::hashed_model(draft)};
 }
 
-Models models_of(const ToySettings& settings) {
-  const auto names = served_toy_names();
-  if (std::find(names.begin(), names.end(), settings.toy) == names.end())
-    throw Error(ErrorKind::kInput,
-                fmt::format("there is no {}; known: {}", settings.toy, fmt::join(names, ", ")),
-                "--toy");
-  if (settings.toy == "hashed") return hashed_models(settings.vocab_size.value_or(8));
-  if (settings.vocab_size)
-    throw Error(ErrorKind::kInput, "is for --toy hashed; other toys have their own", "--vocab");
-  const model::Toy& toy = model::toy(settings.toy);
-  const auto shared = [](const model::ToyModelPtr& rows) {
-    return std::make_shared<SharedModel>(decode::toy_language_model(rows, kRowsKept));
-  };
-  return {shared(toy.target), shared(toy.draft)};
-}
-
-decode::DraftSourcePtr drafts_of(const ToySettings& settings, const Models& models) {
+decode::DraftSourcePtr drafts_of(const ToySettings& settings, const ServedModels& models) {
   if (settings.drafts == "model") return decode::model_source(models.draft);
   if (settings.drafts == "greedy") return decode::greedy_model_source(models.draft);
   if (settings.drafts == "lookup") return decode::lookup_source(2);
@@ -143,9 +122,25 @@ std::vector<std::string> served_toy_names() {
   return names;
 }
 
+ServedModels served_models(const std::string& toy_name, std::optional<int> vocab_size) {
+  const auto names = served_toy_names();
+  if (std::find(names.begin(), names.end(), toy_name) == names.end())
+    throw Error(ErrorKind::kInput,
+                fmt::format("there is no {}; known: {}", toy_name, fmt::join(names, ", ")),
+                "--toy");
+  if (toy_name == "hashed") return hashed_models(vocab_size.value_or(8));
+  if (vocab_size)
+    throw Error(ErrorKind::kInput, "is for --toy hashed; other toys have their own", "--vocab");
+  const model::Toy& toy = model::toy(toy_name);
+  const auto shared = [](const model::ToyModelPtr& rows) {
+    return std::make_shared<SharedModel>(decode::toy_language_model(rows, kRowsKept));
+  };
+  return {shared(toy.target), shared(toy.draft)};
+}
+
 ServiceOptions served_toy(const ToySettings& settings) {
   check(settings);
-  const Models models = models_of(settings);
+  const ServedModels models = served_models(settings.toy, settings.vocab_size);
   const decode::DraftSourcePtr drafts = drafts_of(settings, models);
   ServiceOptions options{
       .http = {},

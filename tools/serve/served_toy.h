@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "reference/decode/language_model.h"
 #include "tools/serve/service.h"
 
 namespace draftproof::tools::serve {
@@ -32,6 +33,14 @@ struct ToySettings {
 
 /// "hashed" and the toys of reference/model, in the order in which they are listed.
 std::vector<std::string> served_toy_names();
+
+/// The models behind a name: what the laws of a served toy are functions of.
+struct ServedModels {
+  reference::decode::LanguageModelPtr target;
+  reference::decode::LanguageModelPtr draft;
+};
+/// Throws Error(kInput) at "--toy" that lists the names, or at "--vocab".
+ServedModels served_models(const std::string& toy_name, std::optional<int> vocab_size);
 
 /// Everything but host and port. Throws Error(kInput) at the option that is wrong.
 ServiceOptions served_toy(const ToySettings& settings);
