@@ -47,13 +47,24 @@ class Collector {
     for (const std::uint64_t look : looks) {
       look_ = look;
       if (!fill()) return;
-      if (look != looks.back() &&
-          is_settled(judge_setting(matrix_, collected_.evidence, settings_.judge, setting),
+      if (look == looks.back() || goes_beyond(look)) continue;
+      if (is_settled(judge_setting(matrix_, collected_.evidence, settings_.judge, setting),
                      settings_.judge)) {
         collected_.settled.push_back(setting);
         return;
       }
     }
+  }
+
+  /// An earlier call found this look not settled: what it has asked for since decides nothing here,
+  /// or a run that was resumed could end elsewhere than one that was not.
+  bool goes_beyond(std::uint64_t look) const {
+    for (const AuditCase* each : cases_)
+      for (const Arm arm : {Arm::kBaseline, Arm::kSpeculative}) {
+        const auto& trials = collected_.evidence.of(each->id, arm);
+        if (!trials.empty() && trials.rbegin()->first >= look) return true;
+      }
+    return false;
   }
 
   /// All trials of this look, both arms in turns so that they meet the same conditions. False when
