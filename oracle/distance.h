@@ -3,11 +3,13 @@
 //   known law   low    TV(counts, law) - 1/2 sqrt((k-1)/n) - sqrt(ln(1/miss)/(2n))
 //               high   the debiased bound: the largest delta for which some law at that distance
 //                      would show counts as close as these with probability miss
-//                      (McDiarmid 1989 around the least mean, bounded by a Lagrangian); never above
+//                      (debiased.h; McDiarmid 1989 around the least mean); never above
 //                      the plug-in bound TV + sqrt(ln(1/miss)/(2n)).
 //   two samples the plug-in bounds of both, McDiarmid over n1 + n2 coordinates.
 // KL(observed || expected) is reported beside it: plug-in, and bounds from McDiarmid on a convex
-// divergence; infinite where a cell of probability 0 was hit, never a number.
+// divergence; infinite where a cell of probability 0 was hit, never a number. The upper bound is
+// infinite too where a law has cells of probability 0 that nothing hit: no sample can rule out a
+// little mass there. How little is visible_share() of power.h.
 #pragma once
 
 #include <cstdint>
