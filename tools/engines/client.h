@@ -37,8 +37,11 @@ struct ArmFacts {
 class ArmClient {
  public:
   virtual ~ArmClient() = default;
-  /// What the protocol can carry and tell; `vocab_size` 0 when the engine does not tell it.
+  /// What the protocol can carry and tell; `vocab_size` 0 when the engine does not tell it. Where
+  /// answers are texts (returns_token_ids false) token_ids are their bytes, and it is 256.
   virtual properties::Capabilities capabilities() const = 0;
+  /// The largest seed that the protocol carries: llama.cpp's has 32 bits.
+  virtual std::uint64_t seed_max() const { return (std::uint64_t{1} << 63) - 1; }
   /// Asks for facts; never generates. Throws Error(kEnvironment) with the remedy when nobody
   /// answers, Error(kInput) when somebody else does (wrong engine, wrong credentials).
   virtual ArmFacts facts() = 0;
@@ -77,6 +80,9 @@ struct ClientOptions {
   RetryPolicy retry = {};
   double requests_per_second_max = 0;  ///< 0: no limit
   int connection_max = 64;
+  /// One server for both arms: this one asks it, request by request, not to draft (llama.cpp's
+  /// speculative.n_max = 0). Engines without such a switch refuse it at "speculation".
+  bool asks_for_no_drafts = false;
 };
 
 /// Dialects by name: "llama.cpp", "vllm", "sglang", "tensorrt-llm", "tgi", "openai", "openai-chat".

@@ -3,7 +3,9 @@
 #include <httplib.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <thread>
 
@@ -173,13 +175,19 @@ void Server::stop() { parts_->stop(); }
 
 class Client::Parts {
  public:
-  Parts(const std::string& host, int port, const ClientOptions& options)
-      : client_(host, port), place_("http://" + host + ":" + std::to_string(port)) {
+  Parts(const Url& url, const ClientOptions& options)
+      : place_(url.text()), prefix_(url.prefix), options_(options) {
     std::signal(SIGPIPE, SIG_IGN);  // as the server does: a peer that goes away is no signal
-    client_.set_tcp_nodelay(true);
-    client_.set_keep_alive(true);
-    client_.set_connection_timeout(options.connect_seconds_max);
-    client_.set_read_timeout(options.read_seconds_max);
+    if (url.is_tls) {
+      client_ = std::make_unique<httplib::SSLClient>(url.host, url.port);
+      client_->enable_server_certificate_verification(true);
+    } else {
+      client_ = std::make_unique<httplib::ClientImpl>(url.host, url.port);
+    }
+    client_->set_tcp_nodelay(true);
+    client_->set_keep_alive(true);
+    client_->set_connection_timeout(std::chrono::duration<double>(options.connect_seconds_max));
+    client_->set_read_timeout(std::chrono::duration<double>(options.read_seconds_max));
   }
 
   /// `receive` may be empty.
@@ -187,49 +195,100 @@ class Client::Parts {
              const std::function<bool(std::string_view)>& receive) {
     httplib::Request request;
     request.method = method;
-    request.path = path;
+    request.path = prefix_ + path;
     request.body = body;
     request.set_header("Accept-Encoding", "identity");
     if (request.method == "POST") request.set_header("Content-Type", "application/json");
-    int status = 0;
-    bool has_hung_up = false;
-    std::string refusal;
-    if (receive) {
-      request.response_handler = [&](const httplib::Response& head) {
-        status = head.status;
-        return true;
-      };
-      request.content_receiver = [&](const char* bytes, std::size_t count, std::uint64_t,
-                                     std::uint64_t) {
-        if (status != 200) {
-          refusal.append(bytes, count);
-          return true;
-        }
-        has_hung_up = !receive(std::string_view(bytes, count));
-        return !has_hung_up;
-      };
-    }
-    const httplib::Result result = client_.send(request);
-    if (has_hung_up) {
-      client_.stop();
-      return {status, "", "", ""};
+    for (const auto& [name, value] : options_.headers) request.set_header(name, value);
+    Course course;
+    request.response_handler = [&](const httplib::Response& head) {
+      course.status = head.status;
+      course.heard = Clock::now();
+      return true;
+    };
+    request.content_receiver = [&](const char* bytes, std::size_t count, std::uint64_t,
+                                   std::uint64_t) {
+      course.heard = Clock::now();
+      if (receive && course.status == 200) {
+        course.has_hung_up = !receive(std::string_view(bytes, count));
+        return !course.has_hung_up;
+      }
+      course.body.append(bytes, count);
+      return course.body.size() <= options_.body_bytes_max;
+    };
+    const httplib::Result result = client_->send(request);
+    if (course.has_hung_up) {
+      client_->stop();
+      return {course.status, "", "", "", ""};
     }
     if (!result) {
-      throw Error(ErrorKind::kEnvironment,
-                  "no answer (" + httplib::to_string(result.error()) + "); is the server running?",
-                  place_ + path);
+      client_->stop();
+      fail(result.error(), course, path);
     }
     return {result->status, result->get_header_value("Content-Type"),
-            result->get_header_value("Retry-After"), receive ? refusal : result->body};
+            result->get_header_value("Retry-After"), result->get_header_value("Location"),
+            std::move(course.body)};
   }
 
  private:
-  httplib::Client client_;
-  std::string place_;
+  using Clock = std::chrono::steady_clock;
+  /// How far a call came.
+  struct Course {
+    int status = 0;  ///< 0: no answer began
+    Clock::time_point heard = Clock::now();
+    bool has_hung_up = false;
+    std::string body;
+  };
+
+  [[noreturn]] void fail(httplib::Error error, const Course& course, const std::string& path) {
+    using Stage = ConnectionError::Stage;
+    const std::string place = place_ + path;
+    const std::string cause = " (" + httplib::to_string(error) + ")";
+    const std::chrono::duration<double> silence = Clock::now() - course.heard;
+    const auto seconds = [](double count) {
+      std::string text = std::to_string(count);
+      return text.substr(0, text.find('.') + 2) + " s";
+    };
+    // The library reports what it waited for in vain as any other end.
+    const bool is_late = silence.count() >= 0.95 * options_.read_seconds_max;
+    if (course.body.size() > options_.body_bytes_max)
+      throw ConnectionError(Stage::kBroken, "the answer is too large", place);
+    if (error == httplib::Error::SSLServerVerification || error == httplib::Error::SSLLoadingCerts)
+      throw ConnectionError(
+          Stage::kNotConnected,
+          "the server's certificate is not trusted for this host; if the authority is your own, "
+          "name its file in the variable SSL_CERT_FILE",
+          place);
+    if (error == httplib::Error::Connection || error == httplib::Error::ConnectionTimeout ||
+        error == httplib::Error::SSLConnection || error == httplib::Error::BindIPAddress)
+      throw ConnectionError(Stage::kNotConnected,
+                            "no answer" + cause +
+                                "; is the server running, and is this its "
+                                "address?",
+                            place);
+    if (course.status != 0)
+      throw ConnectionError(Stage::kBroken,
+                            is_late ? "the answer began, and nothing more came within " +
+                                          seconds(options_.read_seconds_max)
+                                    : "the connection ended in the middle of the answer" + cause,
+                            place);
+    if (is_late)
+      throw ConnectionError(Stage::kTimeout,
+                            "no answer within " + seconds(options_.read_seconds_max) +
+                                "; if the server is that slow, raise the read timeout",
+                            place);
+    throw ConnectionError(Stage::kNoAnswer, "the connection ended before an answer" + cause, place);
+  }
+
+  std::unique_ptr<httplib::ClientImpl> client_;
+  std::string place_, prefix_;
+  ClientOptions options_;
 };
 
+Client::Client(const Url& url, const ClientOptions& options)
+    : parts_(std::make_unique<Parts>(url, options)) {}
 Client::Client(const std::string& host, int port, const ClientOptions& options)
-    : parts_(std::make_unique<Parts>(host, port, options)) {}
+    : Client(Url{.is_tls = false, .host = host, .port = port, .prefix = ""}, options) {}
 Client::~Client() = default;
 
 Reply Client::get(const std::string& path) { return parts_->send("GET", path, "", {}); }
@@ -244,13 +303,28 @@ Reply Client::post_streaming(const std::string& path, const std::string& body,
 }
 
 std::vector<std::string> EventReader::add(std::string_view bytes) {
-  rest_ += bytes;
+  // Lines may end in "\r\n", a block may have lines of other kinds ("event:", ": ping"), and the
+  // space behind "data:" may be missing.
+  for (const char byte : bytes)
+    if (byte != '\r') rest_ += byte;
   std::vector<std::string> payloads;
-  for (std::size_t end = 0; (end = rest_.find("\n\n")) != std::string::npos;) {
-    const std::string block = rest_.substr(0, end);
-    rest_.erase(0, end + 2);
-    if (block.starts_with("data: ")) payloads.push_back(block.substr(6));
+  std::size_t begin = 0;
+  for (std::size_t end = 0; (end = rest_.find("\n\n", begin)) != std::string::npos;) {
+    const std::string_view block = std::string_view(rest_).substr(begin, end - begin);
+    begin = end + 2;
+    std::string payload;
+    for (std::size_t at = 0; at < block.size();) {
+      const std::size_t stop = std::min(block.find('\n', at), block.size());
+      std::string_view line = block.substr(at, stop - at);
+      at = stop + 1;
+      if (!line.starts_with("data:")) continue;
+      line.remove_prefix(5);
+      if (line.starts_with(' ')) line.remove_prefix(1);
+      payload += line;
+    }
+    if (!payload.empty()) payloads.push_back(std::move(payload));
   }
+  rest_.erase(0, begin);
   return payloads;
 }
 

@@ -1,8 +1,8 @@
-// HTTP: a server and a client for one machine, the only place that knows which library speaks it
-// (cpp-httplib; http.cpp alone includes it). What every user needs is set here once: no delay of
-// small packets (with it a loopback answers tens of requests a second, not ten thousand), limits on
-// sizes and times, no second server on a taken port, no compression, answers that can be streamed
-// and whose reader may go away.
+// HTTP: a server for one machine and a client for any, the only place that knows which library
+// speaks it (cpp-httplib; http.cpp alone includes it). What every user needs is set here once: no
+// delay of small packets (with it a loopback answers tens of requests a second, not ten thousand),
+// limits on sizes and times, no second server on a taken port, no compression, certificates that
+// are checked, answers that can be streamed and whose reader may go away.
 #pragma once
 
 #include <functional>
@@ -11,6 +11,8 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "reference/error.h"
 
 namespace draftproof::tools::http {
 
@@ -79,23 +81,59 @@ class Server {
   std::unique_ptr<Parts> parts_;
 };
 
+/// http(s)://HOST[:PORT][/PREFIX]
+struct Url {
+  bool is_tls = false;
+  std::string host;  ///< without the brackets of an IPv6 address
+  int port = 80;
+  std::string prefix;  ///< empty, or begins with '/' and does not end with it
+
+  std::string text() const;
+};
+/// Throws Error(kInput) at "url" that says what it must be: another scheme, no host, a port that is
+/// none, names or passwords before an '@', a query, characters that an address does not have.
+Url parse_url(std::string_view text);
+
+/// Why a call had no answer, or not all of it. Its kind is kEnvironment.
+class ConnectionError : public Error {
+ public:
+  enum class Stage {
+    kNotConnected,  ///< nobody listens there, or the certificate is not trusted
+    kNoAnswer,      ///< connected; the other side hung up without a word
+    kTimeout,       ///< connected; nothing came for as long as the caller waits
+    kBroken,        ///< the answer began and did not end
+  };
+  ConnectionError(Stage stage, std::string message, std::string place)
+      : Error(ErrorKind::kEnvironment, std::move(message), std::move(place)), stage_(stage) {}
+  Stage stage() const { return stage_; }
+
+ private:
+  Stage stage_;
+};
+
 struct ClientOptions {
-  int connect_seconds_max = 5;
-  int read_seconds_max = 60;
+  double connect_seconds_max = 5;
+  double read_seconds_max = 60;                                   ///< without one byte
+  std::vector<std::pair<std::string, std::string>> headers = {};  ///< of every request
+  std::size_t body_bytes_max = std::size_t{1} << 30;              ///< of an answer
 };
 
 struct Reply {
   int status = 0;
   std::string type;
   std::string retry_after;
+  std::string location;
   std::string body;  ///< empty behind a streaming call that was told everything
 };
 
 /// One connection, kept between calls. For use by one thread at a time. All calls throw
-/// Error(kEnvironment) at "http://HOST:PORT/PATH" when there is no answer.
+/// ConnectionError at "http://HOST:PORT/PATH" when there is no answer, or not all of it.
+/// Certificates are checked against the authorities of the system, or the file that the variable
+/// SSL_CERT_FILE names.
 class Client {
  public:
   Client(const std::string& host, int port, const ClientOptions& options = {});
+  explicit Client(const Url& url, const ClientOptions& options = {});
   Client(const Client&) = delete;
   ~Client();
 

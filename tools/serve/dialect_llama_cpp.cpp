@@ -9,6 +9,7 @@
 
 #include "reference/error.h"
 #include "tools/engines/http.h"
+#include "tools/serve/completions_api.h"
 #include "tools/serve/request_fields.h"
 #include "tools/serve/structure.h"
 #include "tools/serve/tokenizer.h"
@@ -251,7 +252,7 @@ class LlamaExchange : public Exchange {
         {"stop", order.stop_texts},
         {"n_probs", probability_count_},
         {"stream", is_streaming},
-        {"samplers", chain()},
+        {"samplers", samplers_},
         {"speculative.n_max", order.spec.is_speculative && served_->is_speculative()
                                   ? served_->config->draft_count
                                   : 0}};
@@ -370,6 +371,12 @@ std::string slots(const Served& served, const Totals& totals) {
   return dumped(list);
 }
 
+std::string models(const Served& served, const Totals&) {
+  return dumped(model_list(
+      served, "llamacpp",
+      {{"meta", {{"n_vocab", served.vocab_size()}, {"n_ctx", served.config->context_max}}}}));
+}
+
 std::string health(const Served&, const Totals&) { return R"({"status":"ok"})"; }
 
 std::string error_body(int status, const std::string& message) {
@@ -389,7 +396,8 @@ Dialect llama_cpp_dialect() {
           {{"/tokenize", tokenized}, {"/detokenize", detokenized}},
           {{"/health", "application/json", health},
            {"/props", "application/json", props},
-           {"/slots", "application/json", slots}},
+           {"/slots", "application/json", slots},
+           {"/v1/models", "application/json", models}},
           error_body};
 }
 
