@@ -252,6 +252,7 @@ LoadedConfig load_config(const std::filesystem::path& file,
   ConfigMatrix expanded = config_matrix(values, config);
   config.matrix = std::move(expanded.matrix);
   config.not_exercised = std::move(expanded.not_exercised);
+  config.vocab_size = expanded.vocab_size;
   // What the server says it is decides at the first contact.
   if (named.empty() && config.speculative.client.engine == "auto") config.contract.clear();
   for (const ConfigKey& key : config_keys()) {

@@ -48,7 +48,8 @@ struct AuditConfig {
   bool is_one_server = false;  ///< only the speculative arm: rescoring (rescoring.h)
   bool promises_same_seed = false;
   std::string toy;  ///< the law is known: a manifest (tools/toys), or a toy that `serve` serves
-  std::string contract = "";  ///< of reference::contracts(); empty: the engine's
+  std::optional<int> vocab_size;  ///< of the toy, or as typed
+  std::string contract = "";      ///< of reference::contracts(); empty: the engine's
   std::optional<std::string> declared_lossy;
   /// Settings x prompts, expanded. Prompts given as text have no ids yet: a request with an empty
   /// `prompt` and a `prompt_text` is cut by the engine's own tokenizer before it is asked.

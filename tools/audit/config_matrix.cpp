@@ -268,9 +268,11 @@ Vocabulary vocabulary_of(const ConfigValues& values, const AuditConfig& config) 
   std::optional<int> vocab_size;
   if (count) vocab_size = static_cast<int>(*count);
   if (!config.toy.empty()) {
-    const bool is_hashed = config.toy == "hashed";
-    vocabulary.law = toy_law(config.toy, config.contract, is_hashed ? vocab_size : std::nullopt,
-                             values.place("target.toy"));
+    vocabulary.law = toy_law(config.toy, config.contract, vocab_size, values.place("target.toy"));
+    if (vocab_size && *vocab_size != vocabulary.law.target->vocab_size())
+      refuse(values.place("target.vocab"),
+             fmt::format("'target.vocab' is {}, and {} has {} ids", *vocab_size, config.toy,
+                         vocabulary.law.target->vocab_size()));
     vocabulary.tokens = {vocabulary.law.live, vocabulary.law.target.get()};
     if (vocabulary.law.live.empty())
       refuse(values.place("target.toy"), "'" + config.toy + "' emits no token");
@@ -317,6 +319,11 @@ ConfigMatrix config_matrix(const ConfigValues& values, const AuditConfig& config
     for (const NamedPrompt& prompt : prompts)
       add_cases(settings[i], i, prompt, breadth, result.matrix);
   result.not_exercised = left_out(settings, prompts);
+  if (vocabulary.law.target != nullptr) {
+    result.vocab_size = vocabulary.law.target->vocab_size();
+  } else if (const auto count = values.integer("target.vocab")) {
+    result.vocab_size = static_cast<int>(*count);
+  }
   return result;
 }
 

@@ -14,6 +14,7 @@ namespace draftproof::tools::audit {
 struct ConfigMatrix {
   properties::audits::Matrix matrix;
   std::vector<std::string> not_exercised;
+  std::optional<int> vocab_size;
 };
 
 /// Reads prompt files and manifests of toys. Throws Error(kInput) as load_config.

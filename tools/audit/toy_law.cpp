@@ -45,7 +45,7 @@ ToyLaw toy_law(const std::string& toy, const std::string& contract, std::optiona
   } else {
     serve::ServedModels models;
     try {
-      models = serve::served_models(toy, vocab_size);
+      models = serve::served_models(toy, toy == "hashed" ? vocab_size : std::nullopt);
     } catch (const Error& error) {
       refuse(place, error.message() + "; or the .toy.json that `draftproof toy write` wrote");
     }

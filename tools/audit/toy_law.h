@@ -19,8 +19,8 @@ struct ToyLaw {
   std::vector<reference::Token> live;
 };
 
-/// `toy` is a file where it ends in ".json". `vocab_size` is for the toy "hashed". Throws
-/// Error(kInput) at `place` (a name that is not known) or at the manifest.
+/// `toy` is a file where it ends in ".json". `vocab_size` is of the toy "hashed"; others
+/// have their own. Throws Error(kInput) at `place` (a name that is not known) or at the manifest.
 ToyLaw toy_law(const std::string& toy, const std::string& contract, std::optional<int> vocab_size,
                const std::string& place);
 
