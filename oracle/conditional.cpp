@@ -11,10 +11,7 @@
 namespace draftproof::oracle {
 namespace {
 
-// The largest is below one, so that no bet is ever lost for good. Between neighbours a bet grows
-// by two thirds of its best at least: 2 x - x^2 at x = sqrt(.4/.98), ...
-constexpr double kShares[] = {.98, .4, .15, .05};
-constexpr std::size_t kShareCount = std::size(kShares);
+constexpr std::size_t kShareCount = kBetShares.size();
 const char* const kOrders[] = {"place by id", "place, likeliest first",
                                "place by draft over target"};
 
@@ -82,7 +79,7 @@ ConditionalEvidence::ConditionalEvidence(double tolerance)
     : tolerance_(tolerance), directed_(directed_bets().size() * kShareCount) {
   DRAFTPROOF_CHECK(tolerance >= 0, std::to_string(tolerance));
   // E[1 + share (r/target - 1)] <= 1 - share + share e^tolerance under any law in the slack.
-  for (const double share : kShares)
+  for (const double share : kBetShares)
     tolerances_.push_back(std::log1p(share * std::expm1(tolerance)));
 }
 
@@ -100,7 +97,7 @@ void ConditionalEvidence::add_places(const std::array<double, 3>& starts, double
 void ConditionalEvidence::add_bet(std::size_t bet, double ratio) {
   for (std::size_t share = 0; share < kShareCount; ++share) {
     directed_[bet * kShareCount + share] +=
-        std::log(1 + kShares[share] * (ratio - 1)) - tolerances_[share];
+        std::log(1 + kBetShares[share] * (ratio - 1)) - tolerances_[share];
   }
 }
 
@@ -184,11 +181,6 @@ std::string ConditionalEvidence::strongest() const {
 
 std::span<const std::uint64_t, kPlaceCells> ConditionalEvidence::places_likeliest_first() const {
   return places_[1];
-}
-
-double price_of_places() { return std::log(2.0 * 3); }
-double price_of_directed() {
-  return std::log(2.0 * static_cast<double>(directed_bets().size() * kShareCount));
 }
 
 }  // namespace draftproof::oracle

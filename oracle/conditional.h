@@ -27,6 +27,9 @@
 namespace draftproof::oracle {
 
 inline constexpr std::size_t kPlaceCells = 16;
+/// Stakes of each directed bet. The largest is below one, so that no bet is ever lost for good;
+/// between neighbours a bet grows by two thirds of its best at least.
+inline constexpr std::array<double, 4> kBetShares = {.98, .4, .15, .05};
 
 /// What every token of a law has to be asked for: its place in three orders and what each directed
 /// bet pays. Made once a context, since contexts come again; about 170 bytes a token. Coins and
@@ -41,6 +44,7 @@ class PreparedLaws {
 
  private:
   friend class ConditionalEvidence;
+  friend class BetGrowth;
   std::vector<double> target_;
   std::array<std::vector<double>, 3> starts_;  ///< of a token's share, by order
   std::size_t bet_count_ = 0;
@@ -86,10 +90,5 @@ class ConditionalEvidence {
   std::array<std::array<std::uint64_t, kPlaceCells>, 3> places_ = {};
   std::vector<double> directed_;  ///< logarithms, by bet and share
 };
-
-/// What averaging costs, in nats: a bet of this kind alone must reach log_alarm plus so much. For
-/// plans (oracle/power.h).
-double price_of_places();
-double price_of_directed();
 
 }  // namespace draftproof::oracle
