@@ -288,6 +288,11 @@ void ObservationStore::append(const std::vector<Transcript>& transcripts) {
 
 properties::audits::Evidence ObservationStore::read() const {
   properties::audits::Evidence evidence;
+  read_into(evidence);
+  return evidence;
+}
+
+void ObservationStore::read_into(properties::audits::Evidence& evidence) const {
   Parts::Statement select(*parts_,
                           "SELECT case_id, arm, repeat, trial, line FROM transcripts "
                           "ORDER BY case_id, arm, repeat, trial");
@@ -305,9 +310,12 @@ properties::audits::Evidence ObservationStore::read() const {
     if (!is_at_its_place)
       throw Error(ErrorKind::kInput, "the row and its line do not agree; the file was altered",
                   place);
-    evidence.add(std::move(transcript));
+    try {
+      evidence.add(std::move(transcript));
+    } catch (const Error& error) {
+      throw Error(ErrorKind::kInput, error.what(), parts_->path.string());
+    }
   }
-  return evidence;
 }
 
 }  // namespace draftproof::tools::store

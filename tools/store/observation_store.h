@@ -29,6 +29,8 @@ class ObservationStore {
   /// All of them or none, in one transaction. The same row twice is no error.
   void append(const std::vector<properties::Transcript>& transcripts);
   properties::audits::Evidence read() const;
+  /// Adds all rows; of stores of one run their union. Throws as Evidence::add, at the path.
+  void read_into(properties::audits::Evidence& evidence) const;
 
  private:
   struct Parts;
