@@ -15,6 +15,7 @@
 #include "tools/draftproof/commands/commands.h"
 #include "tools/draftproof/profile_settings.h"
 #include "tools/draftproof/speed_settings.h"
+#include "tools/draftproof/toy_settings.h"
 #include "tools/draftproof/version.h"
 
 namespace draftproof::tools {
@@ -47,6 +48,7 @@ struct Typed {
   ProfileSettings profile;
   ExploreSettings explore;
   ServeSettings serve;
+  ToySettings toy;
 };
 
 OutputSettings settings_of(const OutputTexts& texts, const Streams& streams) {
@@ -262,6 +264,7 @@ ExitCode dispatch(const CLI::App& app, Typed& typed, const std::vector<std::stri
   if (app.got_subcommand("profile")) return profile_command(typed.profile, streams);
   if (app.got_subcommand("serve")) return serve_command(typed.serve, streams);
   if (app.got_subcommand("explore")) return explore_command(typed.explore, streams);
+  if (app.got_subcommand("toy")) return toy_command(typed.toy, streams);
   if (app.got_subcommand("table")) {
     typed.table.output = output;
     return table(typed.table, streams);
@@ -296,6 +299,7 @@ int parse_and_run(const std::vector<std::string>& arguments, const Streams& stre
   add_profile(app, typed.profile);
   add_serve(app, typed.serve);
   add_explore(app, typed.explore);
+  add_toy(app, typed.toy);
   for (CLI::App* command : app.get_subcommands({})) command->footer(exit_code_table());
   // Two commands whose job is no verdict on a subject.
   app.get_subcommand("demo")->footer(

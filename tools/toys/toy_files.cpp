@@ -1,0 +1,104 @@
+#include "tools/toys/toy_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "reference/error.h"
+#include "tools/store/atomic_file.h"
+#include "tools/toys/sha256.h"
+#include "tools/toys/toy_model_files.h"
+
+namespace draftproof::tools::toys {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Names of the files that a manifest of ours has written here before.
+std::set<std::string> own_files(const fs::path& manifest) {
+  std::set<std::string> names;
+  if (!fs::exists(manifest)) return names;
+  try {
+    for (const StoredFile& file : load_manifest(manifest).files) names.insert(file.name);
+  } catch (const Error& error) {
+    throw Error(ErrorKind::kInput,
+                fmt::format("is there and is no manifest of this version ({}); choose another "
+                            "--out, or remove it",
+                            error.what()),
+                manifest.string());
+  }
+  return names;
+}
+
+void refuse_others(const ToyFileOptions& options, const fs::path& manifest,
+                   const std::vector<ModelFile>& files) {
+  const std::set<std::string> own = own_files(manifest);
+  for (const ModelFile& file : files) {
+    const fs::path path = options.folder / file.name;
+    if (!fs::exists(path) || own.contains(file.name)) continue;
+    if (fs::is_regular_file(path) && store::read_file(path) == file.bytes) continue;
+    throw Error(ErrorKind::kInput,
+                fmt::format("is there and is not listed in {}; choose another --out, or remove it",
+                            manifest.string()),
+                path.string());
+  }
+}
+
+}  // namespace
+
+void validate(const ToyFileOptions& options) {
+  if (options.format != "gguf" && options.format != "safetensors")
+    throw Error(ErrorKind::kInput, "there is no " + options.format + "; known: gguf, safetensors",
+                "--format");
+  const auto& tokenizers = gguf_tokenizers();
+  if (std::find(tokenizers.begin(), tokenizers.end(), options.tokenizer) == tokenizers.end())
+    throw Error(
+        ErrorKind::kInput,
+        fmt::format("there is no {}; known: {}", options.tokenizer, fmt::join(tokenizers, ", ")),
+        "--tokenizer");
+  const bool is_named = !options.name.empty() && options.name.front() != '.' &&
+                        std::all_of(options.name.begin(), options.name.end(), [](char byte) {
+                          return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+                                 (byte >= '0' && byte <= '9') || byte == '.' || byte == '_' ||
+                                 byte == '-';
+                        });
+  if (!is_named)
+    throw Error(ErrorKind::kInput,
+                fmt::format("is '{}'; take letters, digits, '.', '_' and '-'", options.name),
+                "--name");
+}
+
+Manifest write_toy(const ToySpec& spec, const ToyFileOptions& options) {
+  validate(spec);
+  validate(options);
+  const auto weights = weights_of(spec);
+  const bool is_gguf = options.format == "gguf";
+  std::vector<ModelFile> files;
+  if (is_gguf) {
+    files = {gguf_model(spec, weights, options.dtype, options.tokenizer)};
+    files.front().name = options.name + ".gguf";
+  } else {
+    files = safetensors_model(spec, weights, options.dtype);
+    for (ModelFile& file : files) file.name = options.name + "/" + file.name;
+  }
+  const fs::path path = options.folder / (options.name + ".toy.json");
+  refuse_others(options, path, files);
+  Manifest manifest{.name = options.name,
+                    .spec = spec,
+                    .weights_sha256 = weights_hash(weights),
+                    .format = options.format,
+                    .dtype = std::string(to_string(options.dtype)),
+                    .tokenizer = is_gguf ? options.tokenizer : "tokenizer.json",
+                    .model = is_gguf ? options.name + ".gguf" : options.name,
+                    .files = {}};
+  constexpr std::string_view kRemedy = "choose another folder with --out";
+  for (const ModelFile& file : files) {
+    store::write_atomically(options.folder / file.name, file.bytes, kRemedy);
+    manifest.files.push_back({file.name, file.bytes.size(), sha256(file.bytes)});
+  }
+  store::write_atomically(path, manifest_text(manifest), kRemedy);
+  return manifest;
+}
+
+}  // namespace draftproof::tools::toys
