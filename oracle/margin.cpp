@@ -9,16 +9,16 @@
 namespace draftproof::oracle {
 namespace {
 
-constexpr double kEndless = std::numeric_limits<double>::infinity();
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 double logit_of(std::span<const double> logits, reference::Token token) {
-  if (token < 0 || static_cast<std::size_t>(token) >= logits.size()) return -kEndless;
+  if (token < 0 || static_cast<std::size_t>(token) >= logits.size()) return -kInfinite;
   return logits[static_cast<std::size_t>(token)];
 }
 
 /// Infinite where either is no number or outside the support.
 double gap(double high, double low) {
-  return std::isfinite(high) && std::isfinite(low) ? high - low : kEndless;
+  return std::isfinite(high) && std::isfinite(low) ? high - low : kInfinite;
 }
 
 }  // namespace
@@ -29,7 +29,7 @@ Parting parting(std::size_t position, reference::Token one, reference::Token oth
   DRAFTPROOF_CHECK(one != other);
   Parting found{position, PartingKind::kUndecided, 0, 0, bound};
   if (logits.empty()) return found;
-  double top = -kEndless;
+  double top = -kInfinite;
   for (const double each : logits) {
     if (each > top) top = each;
   }

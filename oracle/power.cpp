@@ -16,7 +16,7 @@ namespace {
 constexpr int kPacesOfCounts = 16, kPacesOfPairs = 9;
 constexpr double kShareOfPairs = 9.0 / 20;
 
-std::uint64_t rounded_up(double samples) {
+std::uint64_t saturated(double samples) {
   return samples >= kNever ? std::numeric_limits<std::uint64_t>::max()
                            : static_cast<std::uint64_t>(std::ceil(samples));
 }
@@ -73,8 +73,8 @@ double expected_log_of_pairs(double pairs, double divergence, std::size_t cells)
 
 std::uint64_t tokens_to_alarm(double divergence, double log_alarm, std::size_t cells) {
   DRAFTPROOF_CHECK(divergence >= 0 && log_alarm >= 0);
-  if (cells <= 1) return divergence > 0 ? rounded_up(log_alarm / divergence) : rounded_up(kNever);
-  return rounded_up(tokens_to_reach(log_alarm, [&](double samples) {
+  if (cells <= 1) return divergence > 0 ? saturated(log_alarm / divergence) : saturated(kNever);
+  return saturated(tokens_to_reach(log_alarm, [&](double samples) {
     return expected_log_evidence(samples, divergence, cells);
   }));
 }
@@ -86,7 +86,7 @@ std::uint64_t samples_to_see(double distance, double log_alarm, std::size_t cell
 
 std::uint64_t pairs_to_see(double distance, double log_alarm, std::size_t cells) {
   const double divergence = hardest_of_pairs(distance);
-  return rounded_up(tokens_to_reach(
+  return saturated(tokens_to_reach(
       log_alarm, [&](double pairs) { return expected_log_of_pairs(pairs, divergence, cells); }));
 }
 
@@ -117,12 +117,12 @@ std::uint64_t samples_to_certify(double distance, double miss, std::size_t cells
   const double bias = std::sqrt(static_cast<double>(cells)) / 2;
   double low = std::max(1.0, deviation * deviation / distance / distance);
   double high = std::pow((deviation + bias) / distance, 2) + 1;
-  if (high >= kNever) return rounded_up(kNever);
+  if (high >= kNever) return saturated(kNever);
   while (high / low > 1.002 && high - low > 1) {
     const double middle = std::sqrt(low * high);
     (certified(middle) <= distance ? high : low) = middle;
   }
-  return rounded_up(high);
+  return saturated(high);
 }
 
 double visible_share(std::uint64_t token_count, double miss) {
