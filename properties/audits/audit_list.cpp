@@ -79,6 +79,15 @@ std::vector<Audit> reported_audits() {
         .is_sampled = true,
         .needs_grammar = true},
        grammar_validity},
+      {{.id = "declared_distance",
+        .claim = Claim::kMarginalLossless,
+        .statement = "A mode that gives the law up on purpose is declared, and within its budget.",
+        .citation = "McDiarmid 1989",
+        .can_be_false = true,
+        .is_greedy = true,
+        .is_sampled = true,
+        .needs_lossy_mode = true},
+       declared_distance},
   };
 }
 
