@@ -7,19 +7,15 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <fstream>
 #include <ostream>
-#include <sstream>
 #include <thread>
 
 #include "reference/error.h"
 #include "tools/draftproof/interrupt.h"
+#include "tools/draftproof/run_output.h"
 #include "tools/draftproof/version.h"
 #include "tools/draftproof/witness_keeper.h"
-#include "tools/report/github.h"
 #include "tools/report/json.h"
-#include "tools/report/markdown.h"
-#include "tools/report/text.h"
 #include "tools/store/atomic_file.h"
 #include "tools/store/run_store.h"
 
@@ -29,71 +25,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 double now() { return std::chrono::duration<double>(Clock::now().time_since_epoch()).count(); }
-
-std::vector<store::ReportFormat> formats_of(const std::string& list) {
-  std::vector<store::ReportFormat> formats;
-  std::istringstream names(list);
-  for (std::string name; std::getline(names, name, ',');) {
-    if (name == "none" || name.empty()) continue;
-    formats.push_back(store::report_format(name));
-  }
-  return formats;
-}
-
-void print(const report::Run& run, const CheckSettings& settings, std::ostream& out) {
-  switch (settings.output.format) {
-    case OutputFormat::kText:
-      out << report::text_of(run, {settings.output.with_color, settings.output.verbosity});
-      break;
-    case OutputFormat::kMarkdown:
-      out << report::markdown_of(run);
-      break;
-    case OutputFormat::kJson:
-      out << report::json_of(run);
-      break;
-    case OutputFormat::kJsonLines:
-      break;  // written as the events happened
-  }
-  out.flush();
-}
-
-/// Annotations for the job's page, and the table for its summary.
-void annotate(const report::Run& run, const CheckSettings& settings, const Streams& streams) {
-  // A program reads stdout when it is JSON; the runner reads both streams.
-  const bool is_for_people = settings.output.format == OutputFormat::kText ||
-                             settings.output.format == OutputFormat::kMarkdown;
-  (is_for_people ? streams.out : streams.err) << report::github_annotations_of(run) << std::flush;
-  const char* summary = std::getenv("GITHUB_STEP_SUMMARY");
-  if (summary == nullptr || *summary == '\0') return;
-  std::ofstream file(summary, std::ios::app);
-  file << report::markdown_of(run);
-  if (!file.flush()) {
-    streams.err << "warning: GITHUB_STEP_SUMMARY: cannot write " << summary << "\n";
-  }
-}
-
-void write_files(const report::Run& run, const std::vector<store::ReportFormat>& formats,
-                 store::RunStore& runs, const CheckSettings& settings, const Streams& streams) {
-  if (formats.empty()) return;
-  try {
-    bool has_file = false;
-    for (const store::ReportFormat format : formats) {
-      if (format == store::ReportFormat::kGithub) {
-        annotate(run, settings, streams);
-        continue;
-      }
-      runs.write(run, format);
-      has_file = true;
-    }
-    if (!has_file) return;
-    runs.point_latest();
-    if (settings.output.verbosity >= 0) {
-      streams.err << "report: " << runs.folder().string() << "\n";
-    }
-  } catch (const Error& error) {
-    streams.err << "warning: no report is kept: " << error.what() << "\n";
-  }
-}
 
 /// Said before the run, which may take hours; it goes on, because verdicts are printed anyway.
 void warn_of_unwritable(const std::string& report_dir, std::ostream& err) {
@@ -179,8 +110,8 @@ ExitCode run_and_report(const CheckPlan& plan, const RunHead& head, const CheckS
     if (settings.output.format == OutputFormat::kJsonLines) streams.out << line << std::flush;
   }));
   reporters.add(std::make_unique<report::Collector>([&](const report::Run& run) {
-    print(run, settings, streams.out);
-    write_files(run, formats, runs, settings, streams);
+    print_run(run, settings.output, streams.out);
+    keep_run(run, formats, runs, settings.output, streams);
   }));
   WitnessKeeper keeper(settings.report_dir, head.replay_arguments, reporters);
 
