@@ -38,8 +38,9 @@ std::optional<std::string> ArmClient::detokenize(const std::vector<reference::To
 }
 
 const std::vector<const Dialect*>& all_dialects() {
-  static const std::vector<const Dialect*> dialects = {&llama_cpp_dialect(), &openai_dialect(),
-                                                       &openai_chat_dialect()};
+  static const std::vector<const Dialect*> dialects = {
+      &llama_cpp_dialect(), &vllm_dialect(),   &sglang_dialect(),     &tensorrt_llm_dialect(),
+      &tgi_dialect(),       &openai_dialect(), &openai_chat_dialect()};
   return dialects;
 }
 

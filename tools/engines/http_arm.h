@@ -48,7 +48,7 @@ class HttpArm final : public ArmClient {
       const Session& session) const;
   properties::Completion streamed(const Call& call, const properties::SamplingRequest& request,
                                   const Session& session) const;
-  Json asked(const Call& call) const;
+  std::optional<Json> asked(const Call& call) const;  ///< nullopt: there is no such endpoint
   properties::Completion read(const Dialect& dialect, const Json& answer, const Call& call,
                               const properties::SamplingRequest& request,
                               const Session& session) const;
