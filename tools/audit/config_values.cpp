@@ -14,14 +14,23 @@
 namespace draftproof::tools::audit {
 namespace {
 
+/// As it would be typed: numbers in their shortest form, which toml++ does not write.
 std::string toml_text(const toml::node& node) {
+  if (node.is_floating_point()) return fmt::format("{}", **node.as_floating_point());
+  std::string text;
+  if (const toml::array* list = node.as_array()) {
+    for (const toml::node& each : *list) text += (text.empty() ? "" : ", ") + toml_text(each);
+    return "[" + text + "]";
+  }
+  if (const toml::table* table = node.as_table()) {
+    for (const auto& [name, each] : *table)
+      text += (text.empty() ? "" : ", ") + std::string(name.str()) + " = " + toml_text(each);
+    return "{ " + text + " }";
+  }
   std::ostringstream out;
   node.visit(
       [&](const auto& each) { out << toml::toml_formatter(each, toml::format_flags::none); });
-  std::string text = out.str();
-  for (char& c : text)
-    if (c == '\n') c = ' ';
-  return text;
+  return out.str();
 }
 
 /// One value on its way in, with where it stands.

@@ -223,6 +223,16 @@ class Checks {
       check.samples = samples.tokens;
       check.unit = "tokens";
     }
+    if (info.is_greedy && !info.is_sampled) {
+      // Every token is compared; no sample stands for others.
+      check.unit = "tokens";
+      check.samples = samples.tokens;
+      check.visible = check.samples == 0 ? 1 : 1 / static_cast<double>(check.samples);
+      check.visible_text =
+          check.samples == 0 ? "nothing"
+                             : fmt::format("any one of {} tokens", report::grouped(check.samples));
+      return;
+    }
     check.visible = check.samples == 0 ? 1 : oracle::visible_share(check.samples, miss());
     check.visible_text = share_text(check.visible, check.unit);
   }

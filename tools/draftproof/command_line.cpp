@@ -10,6 +10,7 @@
 #include "reference/error.h"
 #include "tools/draftproof/commands/commands.h"
 #include "tools/draftproof/output_options.h"
+#include "tools/draftproof/plan_settings.h"
 #include "tools/draftproof/profile_settings.h"
 #include "tools/draftproof/speed_settings.h"
 #include "tools/draftproof/toy_settings.h"
@@ -33,6 +34,7 @@ struct Typed {
   ListSettings list;
   TableSettings table;
   SpeedSettings speed;
+  PlanSettings plan;
   ProfileSettings profile;
   ExploreSettings explore;
   ServeSettings serve;
@@ -212,6 +214,7 @@ ExitCode dispatch(const CLI::App& app, Typed& typed, const std::vector<std::stri
   if (app.got_subcommand("profile")) return profile_command(typed.profile, streams);
   if (app.got_subcommand("serve")) return serve_command(typed.serve, streams);
   if (app.got_subcommand("explore")) return explore_command(typed.explore, streams);
+  if (app.got_subcommand("plan")) return plan_command(typed.plan, streams);
   if (app.got_subcommand("toy")) return toy_command(typed.toy, streams);
   if (app.got_subcommand("table")) {
     typed.table.output = output;
@@ -248,6 +251,7 @@ int parse_and_run(const std::vector<std::string>& arguments, const Streams& stre
   add_serve(app, typed.serve);
   add_explore(app, typed.explore);
   add_toy(app, typed.toy);
+  add_plan(app, typed.plan);
   for (CLI::App* command : app.get_subcommands({})) command->footer(exit_code_table());
   // Two commands whose job is no verdict on a subject.
   app.get_subcommand("demo")->footer(
