@@ -93,7 +93,7 @@ std::vector<Audit> reported_audits() {
 
 std::vector<Audit> joined() {
   std::vector<Audit> list;
-  for (const auto& part : {plain_audits(), reported_audits()})
+  for (const auto& part : {law_audits(), plain_audits(), reported_audits()})
     list.insert(list.end(), part.begin(), part.end());
   return list;
 }

@@ -13,7 +13,10 @@ struct Audit {
   oracle::Verdict (*verdict)(const CheckContext&) = nullptr;
 };
 
-/// In the order in which a reader understands them: controls first.
+/// In the order in which a reader understands them.
 const std::vector<Audit>& audits();
+
+/// Those of laws, controls first: a part of audits().
+std::vector<Audit> law_audits();
 
 }  // namespace draftproof::properties::audits

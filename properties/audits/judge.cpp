@@ -207,6 +207,8 @@ bool is_settled(const std::vector<Verdict>& verdicts, const JudgeSettings& setti
   for (const Verdict& verdict : verdicts) {
     const AuditInfo* info = info_of(verdict);
     if (info == nullptr || !info->can_be_false) continue;
+    if (verdict.claim != Claim::kMarginalLossless && verdict.claim != Claim::kSequenceLossless)
+      continue;
     has_law = true;
     if (is_alarm(verdict)) continue;
     if (!verdict.effect || verdict.effect->total_variation_bounds.high > settings.effect_tv)
