@@ -179,8 +179,4 @@ std::string ConditionalEvidence::strongest() const {
   return directed_bets()[static_cast<std::size_t>(bet - directed_.begin()) / kShareCount];
 }
 
-std::span<const std::uint64_t, kPlaceCells> ConditionalEvidence::places_likeliest_first() const {
-  return places_[1];
-}
-
 }  // namespace draftproof::oracle

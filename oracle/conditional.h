@@ -77,7 +77,11 @@ class ConditionalEvidence {
   std::uint64_t token_count() const { return token_count_; }
   std::uint64_t impossible_count() const { return impossible_count_; }
   /// Counts of places, likeliest first: what an effect is measured on.
-  std::span<const std::uint64_t, kPlaceCells> places_likeliest_first() const;
+  std::span<const std::uint64_t, kPlaceCells> places_likeliest_first() const { return places_[1]; }
+  /// Of an order: 0 by id, 1 likeliest first, 2 by draft over target.
+  std::span<const std::uint64_t, kPlaceCells> places(std::size_t order) const {
+    return places_.at(order);
+  }
 
  private:
   void add_places(const std::array<double, 3>& starts, double width, bool has_draft, double coin);
