@@ -272,7 +272,9 @@ class LlamaCpp final : public Dialect {
 
   Completion completion(const Json& answer, const SamplingRequest& request, const Json& sent,
                         const Session& session) const override {
-    require_echo(sent, field_of(answer, "generation_settings", ""));
+    const Json& settings = field_of(answer, "generation_settings", "");
+    if (!settings.is_object()) throw BadAnswer("generation_settings is no object");
+    require_echo(sent, settings);
     Completion completion;
     completion.token_ids = tokens_of(field_of(answer, "tokens", ""), session.vocab_size, "tokens");
     completion.text = text_of(field_of(answer, "content", ""), "content");
