@@ -129,11 +129,18 @@ HttpArm::Known HttpArm::find_out() const {
                   place);
   }
   for (auto& [path, page] : ask(found.dialect->pages())) pages[path] = page;
-  found.facts = found.dialect->facts(pages);
+  try {
+    found.facts = found.dialect->facts(pages);
+    found.session = found.dialect->session(pages);
+  } catch (const Json::exception& error) {
+    throw Error(ErrorKind::kEnvironment,
+                fmt::format("says of itself what no {} says ({})", found.dialect->info().name,
+                            error.what()),
+                place);
+  }
   for (const std::string& path : found.dialect->pages())
     if (pages[path].status == 200)
       found.facts.raw.emplace_back(path, printable(redacted(pages[path].body)));
-  found.session = found.dialect->session(pages);
   if (!options_.model.empty()) found.session.model = options_.model;
   found.session.is_draftless = options_.asks_for_no_drafts;
   found.session.vocab_size = found.facts.vocab_size.value_or(0);

@@ -65,8 +65,10 @@ class Vllm final : public Dialect {
 
   ArmFacts facts(const Pages& pages) const override {
     const Json model = first_model(pages);
+    // Served in development mode only; a text of another kind elsewhere.
+    const Json server = page_json(pages, "/server_info?config_format=json");
     const Json config =
-        page_json(pages, "/server_info?config_format=json").value("vllm_config", Json());
+        server.is_object() ? server.value("vllm_config", Json::object()) : Json::object();
     const std::string metrics = page_text(pages, "/metrics");
     ArmFacts facts;
     facts.engine = "vllm";
