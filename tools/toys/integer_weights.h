@@ -15,8 +15,7 @@
 //              decides, plus the token's own number below M. No two are equal, and no sum of any
 //              of them passes 2^24
 //
-// An idea of statistics, not of fp32: in float64 the same weights are exp(-104) away from this, and
-// laws are the same to the last bit that is printed.
+// In exact arithmetic the same weights are within exp(-104) of this, which float64 does not see.
 #pragma once
 
 #include <array>
@@ -46,7 +45,7 @@ const std::array<IntegerLayer, 2>& integer_layers();
 /// Amplitudes of the first rotated pairs: a linear program made the least fall of
 /// sum A^2 cos(angle x distance) from any of the first 24 distances to the next, and to any beyond,
 /// as large as it gets beside sum A^2.
-inline constexpr std::array<int, 5> kLookAmplitudes = {38, 60, 27, 28, 197};
+inline constexpr std::array<int, 5> kLookAmplitudes = {48, 75, 34, 35, 247};
 inline constexpr int kFarthestLook = 24;
 
 /// Precondition: a valid spec of this kind.

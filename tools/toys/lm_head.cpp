@@ -50,7 +50,9 @@ bool is_tied(const ToySpec& spec, int token) {
 }
 
 double tie_lift(const ToySpec& spec) {
-  return std::exp2(std::round(std::log2(2 * spec.sharpness)));
+  // Logits of attention spread wider, and the last norm takes some of a bias away.
+  const double deviations = spec.kind == ToyKind::kAttention ? 4 : 2;
+  return std::exp2(std::round(std::log2(deviations * spec.sharpness)));
 }
 
 void finish_rows(const ToySpec& spec, double constant, reference::model::ToyLlamaWeights& weights) {

@@ -38,7 +38,7 @@ std::uint64_t draft_seed(std::uint64_t seed);
 bool is_live(const ToySpec& spec, int token);
 /// The tokens that are equal, or nearly so.
 bool is_tied(const ToySpec& spec, int token);
-/// How much tied tokens are lifted, in logits: a power of two near twice the sharpness.
+/// How much tied tokens are lifted, in logits: a power of two that brings them to the top often.
 double tie_lift(const ToySpec& spec);
 
 /// What stands in the rows of tokens that are not live and of tied ones: `constant` is what the
