@@ -14,7 +14,8 @@ set(draftproof_links_gpu draftproof_gpu nlohmann_json::nlohmann_json mpfr gmp)
 set(draftproof_links_oracle draftproof_oracle)
 set(draftproof_links_fixtures draftproof_fixtures draftproof_properties)
 set(draftproof_links_properties draftproof_properties draftproof_fixtures)
-set(draftproof_links_tools draftproof_tools)
+# A server behind TLS is part of a test.
+set(draftproof_links_tools draftproof_tools ssl crypto)
 set(draftproof_links_differential draftproof_tools)
 set(draftproof_links_end_to_end draftproof_options nlohmann_json::nlohmann_json pugixml::pugixml)
 
