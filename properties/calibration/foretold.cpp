@@ -118,13 +118,13 @@ Finding faults_take_what_was_foretold(const Settings& settings) {
       unseen += predicted > most ? 1 : 0;
       continue;
     }
-    if (settings.stopped()) {
+    std::vector<double> needs;
+    for (std::uint64_t run = 0; run < runs && !settings.stopped(); ++run)
+      needs.push_back(need_of(contexts, actual, predicted, random));
+    if (needs.size() < runs) {
       finding.is_complete = false;
       break;
     }
-    std::vector<double> needs;
-    for (std::uint64_t run = 0; run < runs; ++run)
-      needs.push_back(need_of(contexts, actual, predicted, random));
     finding.runs += runs;
     const Median seen = median_of(needs, miss);
     rows.take(fault.name, predicted, seen);

@@ -1,10 +1,12 @@
 // check: holds the properties against our kernels, a mutant, or anybody's kernel.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <ostream>
 
 #include "reference/error.h"
 #include "tools/draftproof/check_run.h"
+#include "tools/draftproof/commands/check_calibration.h"
 #include "tools/draftproof/commands/check_card.h"
 #include "tools/draftproof/commands/commands.h"
 
@@ -75,6 +77,9 @@ std::string replay_arguments(const CheckSettings& settings, const SubjectChoice&
 }  // namespace
 
 ExitCode check(const CheckSettings& settings, const Streams& streams) {
+  const auto& names = settings.properties;
+  if (std::find(names.begin(), names.end(), kCalibration) != names.end())
+    return check_calibration(settings, streams);
   refuse_clashes(settings);
   if (is_card(settings.subject)) {
     const auto device = make_device(settings.subject.device);
