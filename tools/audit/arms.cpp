@@ -62,6 +62,10 @@ Arms::~Arms() = default;
 
 Arms::Arms(const AuditConfig& config, const std::filesystem::path& folder) {
   const auto make = [&](Arm arm, const ArmConfig& given) {
+    // Logs and programs need a place; servers that run already need none.
+    std::error_code ignored;
+    if (given.process || !given.runner.empty())
+      std::filesystem::create_directories(folder, ignored);
     auto side = std::make_unique<Side>(Side{arm, nullptr, nullptr, {}});
     const std::filesystem::path log = folder / (to_string(arm) + ".log");
     if (given.process) {
@@ -73,6 +77,7 @@ Arms::Arms(const AuditConfig& config, const std::filesystem::path& folder) {
       auto options = given.runner_options;
       options.emplace("port", "{port}");
       process.command = engines::runner_command(given.runner, options, folder);
+      process.ready_url = "http://127.0.0.1:{port}/health";  // 503 while the model loads
       process.log = log;
       start_server(process, given.client, side->process, side->client);
     } else if (!given.runner.empty()) {

@@ -192,7 +192,7 @@ RecordedRun read_run(const std::vector<std::string>& files) {
                               first_store, what),
                   path.string());
     }
-    if (run.changed.empty()) run.changed = opened.get("changed");
+    if (run.changed.empty()) run.changed = change_of(opened);
     opened.read_into(run.evidence);
   }
   if (run.evidence.size() == 0)

@@ -230,6 +230,15 @@ RunRecord read_record(const store::ObservationStore& store, const std::string& p
   return record;
 }
 
+std::string change_of(const store::ObservationStore& store) {
+  const Json json = Json::parse(store.get("changed"), nullptr, false);
+  return json.is_string() ? json.get<std::string>() : "";
+}
+
+void write_change(store::ObservationStore& store, const std::string& why) {
+  if (store.get("changed").empty()) store.set("changed", dumped(ordered_json(why)));
+}
+
 JudgeSettings judge_settings(const RunRecord& record, ToyLaw& law, const std::string& folder,
                              const std::string& place) {
   JudgeSettings judge = record.judge;

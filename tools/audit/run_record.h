@@ -37,6 +37,10 @@ void write_record(store::ObservationStore& store, const RunRecord& record);
 /// Throws Error(kInput) at `place` for a store without a record, or with a damaged one.
 RunRecord read_record(const store::ObservationStore& store, const std::string& place);
 
+/// Why what came last may be another engine's, and nothing may be judged; empty: nothing is said.
+std::string change_of(const store::ObservationStore& store);
+void write_change(store::ObservationStore& store, const std::string& why);
+
 /// Judge settings whose laws live in `law`. Throws as toy_law; a manifest is looked for at its path
 /// and, by its name, in `folder`.
 properties::audits::JudgeSettings judge_settings(const RunRecord& record, ToyLaw& law,

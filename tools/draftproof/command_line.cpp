@@ -9,6 +9,7 @@
 
 #include "reference/error.h"
 #include "tools/draftproof/commands/commands.h"
+#include "tools/draftproof/judge_settings.h"
 #include "tools/draftproof/output_options.h"
 #include "tools/draftproof/plan_settings.h"
 #include "tools/draftproof/profile_settings.h"
@@ -39,6 +40,9 @@ struct Typed {
   ExploreSettings explore;
   ServeSettings serve;
   ToySettings toy;
+  AuditRunSettings audit;
+  JudgeRunSettings judge;
+  ReportSettings report;
 };
 
 void add_subject(CLI::App& command, SubjectSettings& subject) {
@@ -210,6 +214,10 @@ ExitCode dispatch(const CLI::App& app, Typed& typed, const std::vector<std::stri
     typed.inspect.output = output;
     return inspect(typed.inspect, streams);
   }
+  typed.audit.command_line = typed.judge.command_line = typed.report.command_line = arguments;
+  if (app.got_subcommand("audit")) return audit_command(typed.audit, streams);
+  if (app.got_subcommand("judge")) return judge_command(typed.judge, streams);
+  if (app.got_subcommand("report")) return report_command(typed.report, streams);
   if (app.got_subcommand("speed")) return speed_command(typed.speed, streams);
   if (app.got_subcommand("profile")) return profile_command(typed.profile, streams);
   if (app.got_subcommand("serve")) return serve_command(typed.serve, streams);
@@ -249,6 +257,9 @@ int parse_and_run(const std::vector<std::string>& arguments, const Streams& stre
   add_speed(app, typed.speed);
   add_profile(app, typed.profile);
   add_serve(app, typed.serve);
+  add_audit(app, typed.audit);
+  add_judge(app, typed.judge);
+  add_report(app, typed.report);
   add_explore(app, typed.explore);
   add_toy(app, typed.toy);
   add_plan(app, typed.plan);

@@ -1,0 +1,96 @@
+#include "tools/draftproof/audit_conclusion.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <ostream>
+
+#include "reference/error.h"
+#include "tools/draftproof/check_run.h"
+#include "tools/draftproof/run_output.h"
+#include "tools/report/json.h"
+
+namespace draftproof::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+report::RunStarted started_of(const Conclusion& conclusion, std::size_t check_count) {
+  report::RunStarted started;
+  started.kind = "audit";
+  started.run_id = conclusion.run_id;
+  started.subject = conclusion.subject;
+  started.command_line = conclusion.command_line;
+  started.environment = environment_of("an engine");
+  started.budget = {conclusion.record.matrix.seed, "audit", conclusion.judge.false_alarms,
+                    conclusion.time_limit_s, 1};
+  started.check_count = check_count;
+  started.facts = audit::run_facts(conclusion.record, conclusion.evidence);
+  return started;
+}
+
+ExitCode code_of(const Conclusion& conclusion, const audit::GateResult& gate) {
+  if (conclusion.is_interrupted) return ExitCode::kInterrupted;
+  // What cannot be judged at all is not waved through by --allow-inconclusive.
+  if (!conclusion.changed.empty()) return ExitCode::kInconclusive;
+  if (gate.code == ExitCode::kViolated) return gate.code;
+  const bool is_open = gate.code == ExitCode::kInconclusive || conclusion.is_cut;
+  if (!is_open) return ExitCode::kUpheld;
+  return conclusion.allows_inconclusive && !conclusion.is_cut ? ExitCode::kUpheld
+                                                              : ExitCode::kInconclusive;
+}
+
+void keep_findings(const Conclusion& conclusion, const fs::path& folder,
+                   const std::vector<report::CheckResult>& checks, const Streams& streams) {
+  if (!conclusion.keeps_findings) return;
+  try {
+    audit::write_findings(folder, checks, conclusion.evidence, conclusion.curl);
+  } catch (const Error& error) {
+    streams.err << "warning: no finding is kept: " << error.what() << "\n";
+  }
+}
+
+}  // namespace
+
+ExitCode conclude(const Conclusion& conclusion, const Streams& streams) {
+  auto checks = audit::check_results(conclusion.record.matrix, conclusion.evidence,
+                                     conclusion.judge, conclusion.settings);
+  if (!conclusion.changed.empty()) audit::take_back(checks, conclusion.changed);
+  const audit::GateResult gate = audit::judge_gate(conclusion.gate, audit::today(), checks);
+  const ExitCode code = code_of(conclusion, gate);
+
+  store::RunStore runs(conclusion.report_dir, conclusion.run_id);
+  report::Fanout reporters;
+  reporters.add(std::make_unique<report::JsonLinesReporter>([&](const std::string& line) {
+    runs.log(line);
+    if (conclusion.output.format == OutputFormat::kJsonLines) streams.out << line << std::flush;
+  }));
+  reporters.add(std::make_unique<report::Collector>([&](const report::Run& run) {
+    print_run(run, conclusion.output, streams.out);
+    keep_run(run, conclusion.formats, runs, conclusion.output, streams);
+  }));
+  reporters.on(started_of(conclusion, checks.size()));
+  for (const auto& exempted : audit::exemptions(conclusion.record.matrix, conclusion.judge))
+    reporters.on(exempted);
+  for (std::size_t i = 0; i < checks.size(); ++i) reporters.on(report::CheckFinished{i, checks[i]});
+  for (const std::string& warning : conclusion.warnings) reporters.on(report::Warning{warning});
+  if (code != ExitCode::kUpheld)
+    for (const std::string& reason : gate.reasons) reporters.on(report::Warning{"gate: " + reason});
+  for (const std::string& line : conclusion.record.not_exercised)
+    reporters.on(report::CheckExempted{"not asked", line});
+  reporters.on(report::RunFinished{static_cast<int>(code), conclusion.is_interrupted,
+                                   conclusion.allows_inconclusive, conclusion.seconds});
+  keep_findings(conclusion, runs.folder(), checks, streams);
+  return code;
+}
+
+std::vector<audit::KnownFinding> known_findings(const std::string& named,
+                                                const std::string& folder) {
+  if (!named.empty()) return audit::read_known(named);
+  const fs::path beside = fs::path(folder) / "known.toml";
+  std::error_code error;
+  if (!fs::exists(beside, error)) return {};
+  return audit::read_known(beside);
+}
+
+}  // namespace draftproof::tools
