@@ -7,8 +7,9 @@
 //   1 if y is the draft's likeliest, else 0   greedy drafts under either rule
 // and the first token that was not ends the verification, as does draft_count of them, which one
 // more token follows. Answers are independent given their tokens, and one of n tokens accepts 0 to
-// n - 1 of them, so the sum is that close to its expectation (Hoeffding 1963). Fewer than the least
-// of the three allows is inefficient; more is not judged here.
+// n - 1 of them, so the sum is that close to its expectation (Hoeffding 1963). Fewer than the
+// engine's rule allows is inefficient, or than the least of the three where nobody names it; more
+// is not judged here.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -25,6 +26,7 @@ namespace {
 
 using reference::Token;
 
+/// Those of DraftRule behind kUnknown, in their order.
 constexpr std::size_t kRuleCount = 3;
 constexpr std::array<const char*, kRuleCount> kRules = {
     "sampled drafts and the ratio rule", "sampled drafts that must match", "greedy drafts"};
@@ -118,17 +120,21 @@ void hold_against_laws(const CheckContext& context, const LawSample& sample, con
   const std::size_t look = sample.looks.empty() ? 0 : sample.looks.size() - 1;
   const double miss = oracle::share_of_look(context.miss, look);
   const double slack = std::sqrt(totals.squares * std::log(1 / miss) / 2);
-  const auto least = static_cast<std::size_t>(
-      std::min_element(totals.due.begin(), totals.due.end()) - totals.due.begin());
-  for (std::size_t rule = 0; rule < kRuleCount; ++rule)
-    verdict.notes.push_back(std::string(kRules[rule]) + ": " + rounded(totals.due[rule]) + " due");
+  const auto rule = context.settings.draft_rule;
+  const auto least =
+      rule == DraftRule::kUnknown
+          ? static_cast<std::size_t>(std::min_element(totals.due.begin(), totals.due.end()) -
+                                     totals.due.begin())
+          : static_cast<std::size_t>(rule) - 1;
+  for (std::size_t each = 0; each < kRuleCount; ++each)
+    verdict.notes.push_back(std::string(kRules[each]) + ": " + rounded(totals.due[each]) + " due");
   verdict.smallest_visible_effect = rounded(slack) + " accepted tokens fewer than the " +
                                     rounded(totals.due[least]) + " of " + kRules[least];
   verdict.assumption = "drafts are as long as the engine says, and not cut short by a threshold";
   if (static_cast<double>(totals.accepted) >= totals.due[least] - slack) return;
   verdict.label = oracle::Label::kInefficient;
-  verdict.evidence += ", and " + rounded(totals.due[least]) +
-                      " are due whatever the rule: LOSSLESS at most, and slower than it could be";
+  verdict.evidence += ", and " + rounded(totals.due[least]) + " are due of " + kRules[least] +
+                      ": what is drafted is not what the draft's law says";
 }
 
 /// The best of the other settings whose answers were counted, as a hint.

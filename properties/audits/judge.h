@@ -26,14 +26,23 @@ struct LossyMode {
   std::optional<double> budget_tv;  ///< the distance that was declared; absent: none was
 };
 
+/// How the engine is said to accept, where somebody says so: what is due of accepted drafts.
+enum class DraftRule : std::uint8_t {
+  kUnknown,  ///< the least of all others
+  kRatio,    ///< sampled drafts, kept with probability min(1, target / draft)
+  kMatch,    ///< sampled drafts, kept where the target's own token is the same
+  kGreedy,   ///< the draft's likeliest tokens, under either
+};
+
 struct JudgeSettings {
   double false_alarms = 1e-6;  ///< of the whole run
   double effect_tv = 0.01;     ///< a law check is settled once it certifies so much
   Capabilities baseline = {}, speculative = {};
   const KnownTarget* target = nullptr;  ///< null: nobody knows the law
   const KnownTarget* draft = nullptr;   ///< the drafter's law, where known: sharper bets
-  bool has_baseline = true;             ///< false: one server only, which never stops drafting
-  std::string contract = "default";     ///< of reference::contracts(): how rescored rows are shaped
+  DraftRule draft_rule = DraftRule::kUnknown;
+  bool has_baseline = true;          ///< false: one server only, which never stops drafting
+  std::string contract = "default";  ///< of reference::contracts(): how rescored rows are shaped
   /// Pointwise slack of the engine's arithmetic in nats a token, derived or measured.
   double tolerance = 0;
   /// Bound on the difference of two logits of an arm at one history, for near ties.
