@@ -190,8 +190,9 @@ class Checks {
     check.setting = setting.id;
     check.claim = oracle::to_string(info.claim);
     check.takes_budget = info.can_be_false;
-    if (info.can_be_false) {
-      check.log_alarm = log_alarm_;
+    if (info.can_be_false) check.log_alarm = log_alarm_;
+    const bool is_law = info.can_be_false && !info.needs_shared_seed;
+    if (is_law) {
       see_law(info, setting, samples, check);
     } else {
       see_share(info, samples, check);
