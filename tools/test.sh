@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Sets up, builds, and runs every test but the labels gpu and thirdparty.
-#   --thirdparty   also the tests that need kernels fetched by tools/kernels/fetch.sh
+#   --thirdparty   also the tests that need what tools/{kernels,engines}/fetch.sh bring
 #   anything else is handed to ctest (for instance -L exact, -R Chain)
 # The output ends with ctest's own closing lines; skipped tests are counted just before them.
 set -euo pipefail
