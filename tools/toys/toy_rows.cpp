@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "reference/error.h"
@@ -17,7 +18,9 @@ constexpr std::size_t kNumbersKept = std::size_t{1} << 24;
 
 }  // namespace
 
-ToyRows::ToyRows(const ToySpec& spec) : spec_(spec), model_(weights_of(spec), std::nullopt) {}
+ToyRows::ToyRows(const ToySpec& spec) : spec_(spec), weights_(weights_of(spec)) {
+  if (spec.kind != ToyKind::kBigram) model_.emplace(weights_, std::nullopt);
+}
 
 std::vector<double> ToyRows::behind(std::span<const Token> history) {
   if (history.empty())
@@ -41,7 +44,27 @@ std::vector<double> ToyRows::behind(std::span<const Token> history) {
   return known_.emplace(std::move(name), std::move(row)).first->second;
 }
 
+std::vector<double> ToyRows::row_of(Token last) const {
+  const auto width = static_cast<std::size_t>(weights_.config.hidden);
+  const float* const state = weights_.embedding.data() + static_cast<std::size_t>(last) * width;
+  double squares = 0;
+  std::vector<std::size_t> written;  // a one-hot state is nearly nothing but zeros
+  for (std::size_t i = 0; i < width; ++i) {
+    squares += static_cast<double>(state[i]) * static_cast<double>(state[i]);
+    if (state[i] != 0) written.push_back(i);
+  }
+  const double scale = 1 / std::sqrt(squares / static_cast<double>(width) +
+                                     static_cast<double>(weights_.config.rms_epsilon));
+  std::vector<double> logits(static_cast<std::size_t>(spec_.vocab_size));
+  for (std::size_t token = 0; token < logits.size(); ++token)
+    for (const std::size_t i : written)
+      logits[token] += static_cast<double>(weights_.lm_head[token * width + i]) *
+                       (static_cast<double>(state[i]) * scale);
+  return logits;
+}
+
 std::vector<double> ToyRows::computed(std::span<const Token> history) {
+  if (spec_.kind == ToyKind::kBigram) return row_of(history.back());
   // The last token is computed in any case: its row is what is asked for.
   const auto shared =
       std::mismatch(walked_.begin(), walked_.end(), history.begin(), history.end() - 1).first -
@@ -51,7 +74,7 @@ std::vector<double> ToyRows::computed(std::span<const Token> history) {
   if (cells_.cell_count() > 0) cells_.keep(kept);
   const auto rows =
       reference::model::chain_rows(history.subspan(kept.size()), static_cast<int>(kept.size()));
-  std::vector<double> logits = model_.forward(rows, cells_).back().logits;
+  std::vector<double> logits = model_->forward(rows, cells_).back().logits;
   walked_.assign(history.begin(), history.end());
   return logits;
 }

@@ -1,10 +1,12 @@
 // Toy rows: the float64 logits behind any history, kept for whoever asks again. A bigram has a row
-// for every last token; of the others rows are kept by history, and the cells of the last history
+// for every last token: nothing is written into its states, so a row is the last matrix times the
+// norm of an embedding. Of the others rows are kept by history, and the cells of the last history
 // asked for, so that a sequence walked token by token costs one forward pass a token.
 #pragma once
 
 #include <map>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -23,9 +25,11 @@ class ToyRows {
 
  private:
   std::vector<double> computed(std::span<const reference::Token> history);
+  std::vector<double> row_of(reference::Token last) const;
 
   ToySpec spec_;
-  reference::model::ToyLlama model_;
+  reference::model::ToyLlamaWeights weights_;        ///< of a bigram
+  std::optional<reference::model::ToyLlama> model_;  ///< of the others
   std::mutex one_at_a_time_;
   std::map<std::vector<reference::Token>, std::vector<double>> known_;
   std::size_t kept_ = 0;  ///< numbers in known_
