@@ -82,7 +82,7 @@ std::vector<Completion> HttpArm::answered(const Call& call,
                       redacted(excerpt(answer.reply.body)).substr(0, 80),
                   pool_.url().text() + call.path);
     } else if (requests.size() == 1) {
-      completions = {read(dialect, parsed(answer.reply.body), call, requests[0], session)};
+      completions.push_back(read(dialect, parsed(answer.reply.body), call, requests[0], session));
     } else {
       const std::vector<Json> parts = dialect.apart(parsed(answer.reply.body));
       if (parts.size() != requests.size())

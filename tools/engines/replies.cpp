@@ -66,6 +66,7 @@ properties::Completion failed(const std::string& failure) {
 
 void require_answer(const http::Reply& reply, const std::string& place, int attempt_count) {
   const int status = reply.status;
+  if (status < 300 || (status >= 500 && status != 503)) return;
   const std::string said = message_in(reply.body);
   const auto refuse = [](const std::string& message, const std::string& at) {
     throw Error(ErrorKind::kInput, message, at);
