@@ -134,7 +134,10 @@ std::string Arms::what_changed() {
   for (const Arm arm : arms()) {
     try {
       const engines::ArmFacts facts = client(arm).facts();
-      if (identity_of(facts) != identity_of(this->facts(arm)))
+      // llama.cpp tells how it drafts with its first answer only: that is no change.
+      engines::ArmFacts before = this->facts(arm);
+      if (before.method.empty()) before.method = facts.method;
+      if (identity_of(facts) != identity_of(before))
         return fmt::format("the {} arm was {} when the run began, and is {} now", to_string(arm),
                            line_of(this->facts(arm)), line_of(facts));
     } catch (const Error& error) {
