@@ -9,6 +9,7 @@
 
 #include "reference/error.h"
 #include "tools/draftproof/commands/commands.h"
+#include "tools/draftproof/commands/table_power.h"
 #include "tools/draftproof/judge_settings.h"
 #include "tools/draftproof/output_options.h"
 #include "tools/draftproof/plan_settings.h"
@@ -34,6 +35,7 @@ struct Typed {
   InspectSettings inspect;
   ListSettings list;
   TableSettings table;
+  PowerOptions power;
   SpeedSettings speed;
   PlanSettings plan;
   ProfileSettings profile;
@@ -63,7 +65,8 @@ void add_check(CLI::App& app, Typed& typed) {
   CheckSettings& settings = typed.check;
   CLI::App& command = *app.add_subcommand("check", "Hold the properties against a verifier");
   command.add_option("properties", settings.properties,
-                     "Property ids (see: draftproof list properties); default: all");
+                     "Property ids (see: draftproof list properties); default: all. Or "
+                     "calibration: the judge held to its own error rates");
   add_subject(command, settings.subject);
   command
       .add_option("--battery", typed.battery,
@@ -164,10 +167,16 @@ void add_small_commands(CLI::App& app, Typed& typed) {
   inspect.add_option("files", typed.inspect.files, "PTX files")->required();
   add_output(inspect, typed.output, {"text", "json"});
 
-  CLI::App& table = *app.add_subcommand("table", "Walk all rules, methods or faults, as a table");
-  table.add_option("name", typed.table.name, "family (rules and methods), rules, methods, faults")
+  CLI::App& table = *app.add_subcommand("table", "Rules, methods, faults or power, as a table");
+  table
+      .add_option("name", typed.table.name,
+                  "family (rules and methods), rules, methods, faults, or power: what faults take "
+                  "to be seen, by us and by published criteria")
       ->required()
-      ->check(CLI::IsMember({"family", "rules", "methods", "faults"}));
+      ->check(CLI::IsMember({"family", "rules", "methods", "faults", "power"}));
+  table.add_option("--battery", typed.power.battery, "Of power: seconds, or a minute")
+      ->check(CLI::IsMember({"smoke", "standard"}));
+  table.add_option("--seed", typed.power.seed, "Of power: what its draws derive from; default 1");
   table.add_option("--toy", typed.table.toy, "One toy instead of five: draftproof list toy-models");
   add_output(table, typed.output, {"text", "md", "json"});
 
@@ -226,6 +235,8 @@ ExitCode dispatch(const CLI::App& app, Typed& typed, const std::vector<std::stri
   if (app.got_subcommand("toy")) return toy_command(typed.toy, streams);
   if (app.got_subcommand("table")) {
     typed.table.output = output;
+    if (typed.table.name == "power") return table_power(typed.table, typed.power, streams);
+    refuse_power_options(typed.power, typed.table.name);
     return table(typed.table, streams);
   }
   if (app.got_subcommand("list")) {
