@@ -57,11 +57,19 @@ using AskTogether = std::function<std::vector<properties::Completion>(
 StillShows shows_by_judging(AskTogether ask, ProbeSettings settings,
                             std::shared_ptr<std::vector<properties::Transcript>> shown = {});
 
-/// The requests to begin with: the witness's case and those that were in flight beside it.
-/// Precondition: the verdict's setting is one of the matrix.
+/// The requests to begin with. Of an audit that one trial can break: the first trial that does, and
+/// those that were in flight beside it; of counts, or when no trial does alone, one of each case of
+/// the setting. Precondition: the verdict's setting is one of the matrix.
 std::vector<properties::SamplingRequest> first_requests(
     const properties::audits::Matrix& matrix, const properties::audits::Evidence& evidence,
-    const oracle::Verdict& verdict);
+    const properties::audits::JudgeSettings& judge, const oracle::Verdict& verdict);
+
+/// `judge` with the bound on two logits that the run's baseline measured in this setting, where it
+/// has none of its own: single requests measure nothing.
+properties::audits::JudgeSettings with_measured_bound(const properties::audits::Matrix& matrix,
+                                                      const properties::audits::Evidence& evidence,
+                                                      properties::audits::JudgeSettings judge,
+                                                      const std::string& setting);
 
 /// What a reader needs to do it again.
 struct ReducedCase {
