@@ -41,9 +41,11 @@ if cache == 'f32':
     p.flash_attn_type = x.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
 server = x.Server(p)
 def ask(prompt, **more):
-    body = dict(prompt=prompt, samplers=['temperature'], return_tokens=True, cache_prompt=False, **more)
-    request = urllib.request.Request(server.listening_address + '/completion',
-                                     json.dumps(body).encode(), {'Content-Type': 'application/json'})
+    body = dict(prompt=prompt, samplers=['temperature'], return_tokens=True, cache_prompt=False)
+    body.update(more)
+    url = server.listening_address + '/completion'
+    request = urllib.request.Request(url, json.dumps(body).encode(),
+                                     {'Content-Type': 'application/json'})
     return json.load(urllib.request.urlopen(request))
 answers = []
 for prompt in prompts:
