@@ -4,7 +4,10 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
+#include "reference/error.h"
+#include "tools/draftproof/commands/table_power.h"
 #include "tools/draftproof/fault_chain.h"
 #include "tools/draftproof/power_table.h"
 
@@ -91,6 +94,19 @@ TEST(PowerTable, ThatIsStoppedSaysSo) {
       power_table({.is_smoke = true, .seed = 1, .stopped = [] { return true; }});
   EXPECT_FALSE(table.is_complete);
   EXPECT_NE(power_text(table, false).find("missing"), std::string::npos);
+}
+
+TEST(TablePower, RefusesOptionsThatItOrOtherTablesHaveNot) {
+  std::ostringstream out, err;
+  TableSettings settings;
+  settings.name = "power";
+  settings.toy = "textbook";
+  EXPECT_THROW(table_power(settings, {}, {out, err}), Error);
+  settings.toy.clear();
+  EXPECT_THROW(table_power(settings, {.battery = "smoke", .seed = "-1"}, {out, err}), Error);
+  EXPECT_THROW(refuse_power_options({.battery = "smoke", .seed = ""}, "faults"), Error);
+  EXPECT_THROW(refuse_power_options({.battery = "", .seed = "1"}, "faults"), Error);
+  EXPECT_NO_THROW(refuse_power_options({}, "faults"));
 }
 
 }  // namespace
