@@ -49,11 +49,6 @@ std::string tokenizer_hash(engines::ArmClient& client) {
   return toys::sha256(ids);
 }
 
-std::string address_of(const ArmConfig& given) {
-  if (given.process) return given.process->command;
-  return given.runner.empty() ? given.client.url : given.runner;
-}
-
 /// Runs a probe; what it could not ask is a finding, what it lost ends the examination of the arm.
 template <typename Probe>
 bool run(Bench& bench, const std::string& subject, const std::string& question,
@@ -82,6 +77,11 @@ bool examine_arm(Bench& bench, Patient& patient) {
 }
 
 }  // namespace
+
+std::string address_of(const ArmConfig& given) {
+  if (given.process) return given.process->command;
+  return given.runner.empty() ? given.client.url : given.runner;
+}
 
 std::string_view to_string(Standing standing) {
   switch (standing) {

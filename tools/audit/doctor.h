@@ -76,6 +76,9 @@ struct DoctorSettings {
   const properties::audits::KnownTarget* target = nullptr;  ///< null: nobody knows the law
 };
 
+/// Its url, command or runner, as typed.
+std::string address_of(const ArmConfig& given);
+
 /// Of the prompts of a matrix at most four, and the one that repeats itself.
 DoctorSettings doctor_settings(const AuditConfig& config);
 /// A patient with what it tells of itself. Throws as ArmClient::facts.

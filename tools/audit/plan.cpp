@@ -9,7 +9,7 @@
 #include "oracle/family.h"
 #include "oracle/power.h"
 #include "tools/audit/collector.h"
-#include "tools/audit/config_values.h"
+#include "tools/audit/doctor.h"
 #include "tools/audit/toy_law.h"
 #include "tools/report/table.h"
 
@@ -278,6 +278,24 @@ double reached_share(const AuditConfig& config, const PlanCost& most) {
   return share;
 }
 
+/// What an examination of these very addresses has kept; of others it says nothing.
+void take_record(const AuditConfig& config, PlanGround& ground) {
+  const auto file = std::filesystem::path(config.report_dir) / "doctor.json";
+  double slowest = 0;
+  for (const ArmRecord& record : read_doctor_record(file)) {
+    const bool is_baseline = record.arm == properties::Arm::kBaseline;
+    const ArmConfig& given = is_baseline ? config.baseline : config.speculative;
+    if (!given.is_given() || record.address != address_of(given)) continue;
+    (is_baseline ? ground.baseline : ground.speculative) = record.capabilities;
+    ground.capabilities_source = "kept by doctor in " + file.string();
+    if (record.tokens_per_second && (slowest == 0 || *record.tokens_per_second < slowest))
+      slowest = *record.tokens_per_second;
+  }
+  if (slowest <= 0) return;
+  ground.tokens_per_second = slowest;
+  ground.rate_source = "measured by doctor, of the slower arm (" + file.string() + ")";
+}
+
 }  // namespace
 
 AuditPlan plan_of(const AuditConfig& config, const PlanGround& ground) {
@@ -337,10 +355,13 @@ PlanGround assumed_ground(const AuditConfig& config) {
                                      "`draftproof doctor` asks"
                                    : "as " + engine + " documents it; `draftproof doctor` asks";
   ground.baseline = ground.speculative;
-  ground.tokens_per_second = config.tokens_per_second.value_or(kAssumedRate);
-  ground.rate_source = config.tokens_per_second
-                           ? "--rate"
-                           : "assumed; measure it with `draftproof doctor`, or give --rate";
+  ground.tokens_per_second = kAssumedRate;
+  ground.rate_source = "assumed; measure it with `draftproof doctor`, or give --rate";
+  take_record(config, ground);
+  if (config.tokens_per_second) {
+    ground.tokens_per_second = *config.tokens_per_second;
+    ground.rate_source = "--rate";
+  }
   if (config.vocab_size) ground.baseline.vocab_size = each.vocab_size = *config.vocab_size;
   return ground;
 }

@@ -81,7 +81,12 @@ void add_key(CLI::App& command, AuditSettings& settings, const ConfigKey& first)
 }  // namespace
 
 void add_audit_options(CLI::App& command, AuditSettings& settings) {
-  command.add_option("-c,--config,config", settings.config,
+  command.add_option("file", settings.config, "As --config");
+  add_audit_flags(command, settings);
+}
+
+void add_audit_flags(CLI::App& command, AuditSettings& settings) {
+  command.add_option("-c,--config", settings.config,
                      "Default: draftproof.toml of this folder, when there is one");
   command.add_flag("--print-config", settings.prints_config,
                    "Show every value and where it came from, and stop");

@@ -20,8 +20,10 @@ struct AuditSettings {
       flags;  ///< dotted name -> TOML value, of flags that were given
 };
 
-/// Adds [CONFIG], -c, --print-config and the flag of every key that has one.
+/// Adds [FILE], -c, --print-config and the flag of every key that has one.
 void add_audit_options(CLI::App& command, AuditSettings& settings);
+/// The same without the positional FILE, for commands whose words are something else.
+void add_audit_flags(CLI::App& command, AuditSettings& settings);
 
 /// Throws as audit::load_config.
 audit::LoadedConfig settings_of_flags(const AuditSettings& settings);
