@@ -189,5 +189,61 @@ TEST(EngineConnections, EndACallOfManyWithTheErrorOfOne) {
             "request");
 }
 
+TEST(EngineConnections, CarryInOneBodyWhatDiffersInItsPromptOnly) {
+  FakeEngine engine([](const Request& in) {
+    const Json body = Json::parse(in.body);
+    if (body["prompt"][0].is_number()) return says(llama_answer());
+    Json answers = Json::array();
+    for (const Json& prompt : body["prompt"]) answers.push_back(llama_answer({prompt[0], 4, 5}));
+    return says(answers);
+  });
+  const std::shared_ptr<ArmClient> arm = tools::engines::http_client(options_for(engine.url()));
+  const auto both = tools::engines::two_arms_together(arm, arm);
+  std::vector<SamplingRequest> requests(5, three_tokens());
+  for (int i = 0; i < 5; ++i) requests[static_cast<std::size_t>(i)].prompt = {i};
+  const auto done = both->generate(properties::Arm::kSpeculative, requests);
+  EXPECT_EQ(engine.calls, 1);
+  for (int i = 0; i < 5; ++i)
+    EXPECT_EQ(done.at(static_cast<std::size_t>(i)).token_ids.at(0), i) << "out of order";
+  requests[2].sampling.top_k = 3;
+  EXPECT_THROW(both->generate(properties::Arm::kSpeculative, requests), Error) << "echo";
+  engine.calls = 0;
+  requests[2] = three_tokens();
+  requests[2].logprob_count = 0;
+  EXPECT_EQ(both->generate(properties::Arm::kSpeculative, requests).size(), 5u);
+  EXPECT_EQ(engine.calls, 3) << "two, one, two";
+}
+
+TEST(EngineConnections, AreGivenTooFewAnswersOnlyAsFailures) {
+  FakeEngine engine([](const Request&) { return says(Json::array({llama_answer()})); });
+  const std::shared_ptr<ArmClient> arm = tools::engines::http_client(options_for(engine.url()));
+  const auto done = arm->complete_together({three_tokens(), three_tokens()});
+  ASSERT_EQ(done.size(), 2u);
+  for (const Completion& each : done) EXPECT_EQ(each.failure, "1 answers to 2 prompts");
+}
+
+TEST(EngineConnections, WaitAsLongAsTheServerSaysAndNoLonger) {
+  std::atomic<int> busy{1};
+  FakeEngine engine([&](const Request&) {
+    if (busy-- <= 0) return says(llama_answer());
+    return Response{.status = 503, .body = "{}", .headers = {{"Retry-After", "0"}}};
+  });
+  ClientOptions options = options_for(engine.url());
+  options.retry.first_delay_s = 3600;
+  EXPECT_EQ(tools::engines::http_client(options)->complete(three_tokens()).failure, "");
+}
+
+TEST(EngineConnections, LeaveTimeBetweenRequestsWhereThatIsAsked) {
+  FakeEngine engine([](const Request&) { return says(llama_answer()); });
+  ClientOptions options = options_for(engine.url());
+  options.requests_per_second_max = 200;
+  const auto arm = tools::engines::http_client(options);
+  arm->facts();
+  const double first = arm->complete(three_tokens()).timing->sent;
+  for (int i = 0; i < 9; ++i) arm->complete(three_tokens());
+  // Ten more turns of 5 ms behind one that began before `first`; never less, however slow it is.
+  EXPECT_GE(arm->complete(three_tokens()).timing->sent + 0.005, first + 0.050);
+}
+
 }  // namespace
 }  // namespace draftproof::tests

@@ -71,7 +71,7 @@ std::unique_ptr<ArmClient> http_client(const ClientOptions& options) {
 
 namespace {
 
-class TwoArms final : public properties::Engine {
+class TwoArms : public properties::Engine {
  public:
   TwoArms(std::shared_ptr<ArmClient> baseline, std::shared_ptr<ArmClient> speculative,
           int concurrency)
@@ -100,7 +100,7 @@ class TwoArms final : public properties::Engine {
   }
 
   std::vector<Completion> generate(Arm arm, const std::vector<SamplingRequest>& requests) override {
-    ArmClient& client = arm == Arm::kBaseline ? *baseline_ : *speculative_;
+    ArmClient& client = client_of(arm);
     std::vector<Completion> completions(requests.size());
     std::atomic<std::size_t> next{0};
     std::mutex mutex;
@@ -126,9 +126,42 @@ class TwoArms final : public properties::Engine {
     return completions;
   }
 
+ protected:
+  ArmClient& client_of(Arm arm) { return arm == Arm::kBaseline ? *baseline_ : *speculative_; }
+
  private:
   std::shared_ptr<ArmClient> baseline_, speculative_;
   std::size_t concurrency_;
+};
+
+class TogetherArms final : public TwoArms {
+ public:
+  using TwoArms::TwoArms;
+
+  std::vector<Completion> generate(Arm arm, const std::vector<SamplingRequest>& requests) override {
+    std::vector<Completion> completions;
+    for (std::size_t begin = 0; begin < requests.size();) {
+      std::size_t end = begin + 1;
+      while (end < requests.size() && end - begin < kTogetherMax &&
+             differ_in_prompt(requests[begin], requests[end]))
+        ++end;
+      const auto at = [&](std::size_t i) {
+        return requests.begin() + static_cast<std::ptrdiff_t>(i);
+      };
+      for (Completion& each : client_of(arm).complete_together({at(begin), at(end)}))
+        completions.push_back(std::move(each));
+      begin = end;
+    }
+    return completions;
+  }
+
+ private:
+  static constexpr std::size_t kTogetherMax = 64;  ///< prompts in one body
+
+  static bool differ_in_prompt(SamplingRequest one, const SamplingRequest& other) {
+    one.prompt = other.prompt;
+    return one == other;
+  }
 };
 
 }  // namespace
@@ -139,6 +172,12 @@ std::unique_ptr<properties::Engine> two_arms(std::shared_ptr<ArmClient> baseline
   DRAFTPROOF_CHECK(baseline && speculative);
   if (concurrency < 1) throw Error(ErrorKind::kInput, "must be at least 1", "concurrency");
   return std::make_unique<TwoArms>(std::move(baseline), std::move(speculative), concurrency);
+}
+
+std::unique_ptr<properties::Engine> two_arms_together(std::shared_ptr<ArmClient> baseline,
+                                                      std::shared_ptr<ArmClient> speculative) {
+  DRAFTPROOF_CHECK(baseline && speculative);
+  return std::make_unique<TogetherArms>(std::move(baseline), std::move(speculative), 1);
 }
 
 }  // namespace draftproof::tools::engines

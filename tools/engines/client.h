@@ -101,5 +101,9 @@ std::unique_ptr<ArmClient> http_client(const ClientOptions& options);
 std::unique_ptr<properties::Engine> two_arms(std::shared_ptr<ArmClient> baseline,
                                              std::shared_ptr<ArmClient> speculative,
                                              int concurrency);
+/// Two arms whose requests of a call run together: those that differ in their prompts only go into
+/// one body, where the protocol has one for that, so that batches are the same every time.
+std::unique_ptr<properties::Engine> two_arms_together(std::shared_ptr<ArmClient> baseline,
+                                                      std::shared_ptr<ArmClient> speculative);
 
 }  // namespace draftproof::tools::engines
