@@ -1,6 +1,6 @@
 // Counter identities: what an engine reports of its drafts must fit what it emitted. Every
 // verification emits what it accepted and one token of the target's own, and what it accepted was
-// drafted (the identities of audits/counters.cpp; after sgl-project/sglang#33518). Where steps are
+// drafted (after sgl-project/sglang#33518). Where steps are
 // told, they add up to the counters, and what they accepted stands in the output in their order.
 // A speculative arm that never drafts exercises nothing: no verdict of its setting may be green.
 #include <algorithm>

@@ -38,6 +38,8 @@ using reference::Token;
 
 /// Of audits that are asked again trial by trial; evenly spread when there are more.
 constexpr std::size_t kTrialsMax = 2048;
+/// Tokens of laws, about: every n-th trial when there are more, which is enough for a description.
+constexpr std::uint64_t kTokensMax = 400000;
 constexpr std::size_t kLawsMax = std::size_t{1} << 16;
 
 constexpr const char* kPosition = "position in the output";
@@ -47,9 +49,10 @@ constexpr const char* kInFlight = "requests in flight when it was sent";
 constexpr const char* kAsked = "how often its prompt was asked before";
 constexpr const char* kAccepted = "drafted tokens accepted in the completion";
 
-GroupKey role_group(const Transcript& transcript, std::size_t position) {
+using Roles = std::optional<std::vector<TokenRole>>;
+
+GroupKey role_group(const Roles& roles, std::size_t position) {
   if (position == 0) return {kBefore, 0, "the prompt"};
-  const auto roles = roles_of(transcript.completion);
   if (!roles || position > roles->size()) return {kBefore, 9, "not told"};
   switch ((*roles)[position - 1]) {
     case TokenRole::kPrompt:
@@ -114,22 +117,34 @@ void add_accepted(std::vector<GroupKey>& groups, const Transcript& transcript) {
   }
 }
 
+std::uint64_t stride_of(const CheckContext& context) {
+  std::uint64_t tokens = 0;
+  properties::audits::for_each_transcript(context, Arm::kSpeculative,
+                                          [&](const AuditCase&, const Transcript& transcript) {
+                                            tokens += transcript.completion.token_ids.size();
+                                          });
+  return tokens / kTokensMax + 1;
+}
+
 std::vector<FaultTable> of_known_law(const CheckContext& context, const Traffic& traffic) {
+  const std::uint64_t stride = stride_of(context);
   PlaceTables tables;
   std::map<std::pair<std::string, std::vector<Token>>, std::vector<double>> laws;
   properties::audits::for_each_transcript(
       context, Arm::kSpeculative, [&](const AuditCase& audit_case, const Transcript& transcript) {
-        if (transcript.completion.end == CompletionEnd::kFailed || transcript.key.repeat > 0)
+        if (transcript.completion.end == CompletionEnd::kFailed || transcript.key.repeat > 0 ||
+            transcript.key.trial % stride != 0)
           return;
         const std::span<const Token> tokens = transcript.completion.token_ids;
         if (laws.size() > kLawsMax) laws.clear();
         const std::vector<GroupKey> of_trial = trial_groups(transcript, traffic);
+        const Roles roles = roles_of(transcript.completion);
         for (std::size_t i = 0; i < tokens.size(); ++i) {
           auto& law = laws[{audit_case.id, {tokens.begin(), tokens.begin() + i}}];
           if (law.empty()) law = context.settings.target->next(audit_case.request, tokens.first(i));
           std::vector<GroupKey> groups = of_trial;
           groups.push_back(number_group(kPosition, i + 1));
-          if (!transcript.completion.steps.empty()) groups.push_back(role_group(transcript, i));
+          if (!transcript.completion.steps.empty()) groups.push_back(role_group(roles, i));
           tables.add(groups, law, tokens[i],
                      properties::audits::place_coin(context.matrix, transcript.key, i));
           if (tokens[i] < 0 || static_cast<std::size_t>(tokens[i]) >= law.size()) return;
@@ -140,9 +155,11 @@ std::vector<FaultTable> of_known_law(const CheckContext& context, const Traffic&
 
 /// As many trials of each case from either arm: cases weigh alike in both.
 std::vector<FaultTable> of_two_arms(const CheckContext& context) {
+  const std::uint64_t stride = stride_of(context);
   ArmTables tables;
   for (const PairedTrial& pair :
        properties::audits::paired_trials(context, Seeding::kIndependent)) {
+    if (pair.speculative->key.trial % stride != 0) continue;
     for (const Transcript* transcript : {pair.baseline, pair.speculative}) {
       const auto& tokens = transcript->completion.token_ids;
       for (std::size_t i = 0; i < tokens.size(); ++i) {
@@ -175,9 +192,10 @@ std::vector<FaultTable> of_positions(
     const Traffic& traffic, const std::vector<std::pair<const Transcript*, Broken>>& outputs) {
   ShareTables of_tokens, of_trials;
   for (const auto& [transcript, broken] : outputs) {
+    const Roles roles = roles_of(transcript->completion);
     for (std::size_t i = 0; i < broken.compared; ++i) {
       std::vector<GroupKey> groups = {number_group(kPosition, i + 1)};
-      if (!transcript->completion.steps.empty()) groups.push_back(role_group(*transcript, i));
+      if (!transcript->completion.steps.empty()) groups.push_back(role_group(roles, i));
       of_tokens.add(groups, broken.position == i);
     }
     std::vector<GroupKey> groups = trial_groups(*transcript, traffic);

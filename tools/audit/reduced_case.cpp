@@ -129,7 +129,8 @@ ReducedCase case_of(const Reduced& reduced, const std::vector<Transcript>& shown
   std::string steps;
   for (const std::string& step : reduced.steps) steps += (steps.empty() ? "" : "; ") + step;
   made.lines.push_back(
-      !reduced.is_shown
+      !reduced.is_shown && !reduced.steps.empty() ? "not reduced: " + steps
+      : !reduced.is_shown
           ? "asked again it did not show: it comes and goes, or needs what came before it"
           : "reduced in " + std::to_string(reduced.tries) + " tries" +
                 (reduced.is_least ? "" : " (not to the least: tries or time were used up)") +
