@@ -17,13 +17,15 @@ using Matrix = Eigen::MatrixXd;
 using View = Eigen::Map<Matrix>;
 using ConstView = Eigen::Map<const Matrix>;
 
-/// A weight matrix, widened once, and its magnitudes.
+/// A weight matrix, widened once, and its magnitudes where errors are asked for: they are two of
+/// three products.
 class Projection {
  public:
-  Projection(const std::vector<float>& weights, int outputs, int inputs) : value_(outputs, inputs) {
+  Projection(const std::vector<float>& weights, int outputs, int inputs, bool is_certified)
+      : value_(outputs, inputs) {
     for (Eigen::Index i = 0; i < value_.size(); ++i)
       value_(i / inputs, i % inputs) = static_cast<double>(weights[static_cast<std::size_t>(i)]);
-    magnitude_ = value_.cwiseAbs();
+    if (is_certified) magnitude_ = value_.cwiseAbs();
   }
 
   /// Of a settled x; the answer is not settled.
@@ -34,6 +36,7 @@ class Projection {
                       std::vector<double>(outputs)};
     const ConstView value(x.value.data(), value_.cols(), 1);
     View(y.value.data(), value_.rows(), 1).noalias() = value_ * value;
+    if (magnitude_.size() == 0) return y;
     View(y.noise.data(), value_.rows(), symbols).noalias() =
         value_ * ConstView(x.noise.data(), value_.cols(), symbols);
     const std::vector<double> errors = x.errors();
@@ -155,17 +158,20 @@ void ToyLlama::Matrices::mlp_block(const LayerMatrices& layer, CertifiedVector& 
 ToyLlama::ToyLlama(const ToyLlamaWeights& weights, const std::optional<ErrorModel>& error_model) {
   const ToyLlamaConfig& config = weights.config;
   validate(config);
+  const auto projection = [&](const std::vector<float>& matrix, int outputs, int inputs) {
+    return Projection(matrix, outputs, inputs, error_model.has_value());
+  };
   std::vector<LayerMatrices> layers;
   for (const LayerWeights& layer : weights.layers)
     layers.push_back({layer.attention_norm,
-                      Projection(layer.qkv, config.qkv_width(), config.hidden),
-                      Projection(layer.output, config.hidden, config.query_width()), layer.mlp_norm,
-                      Projection(layer.gate_up, 2 * config.intermediate, config.hidden),
-                      Projection(layer.down, config.hidden, config.intermediate)});
+                      projection(layer.qkv, config.qkv_width(), config.hidden),
+                      projection(layer.output, config.hidden, config.query_width()), layer.mlp_norm,
+                      projection(layer.gate_up, 2 * config.intermediate, config.hidden),
+                      projection(layer.down, config.hidden, config.intermediate)});
   matrices_ = std::make_unique<const Matrices>(
       Matrices{config, error_model.value_or(ErrorModel{}), error_model.has_value(),
                weights.embedding, std::move(layers), weights.final_norm,
-               Projection(weights.lm_head, config.vocab, config.hidden)});
+               projection(weights.lm_head, config.vocab, config.hidden)});
 }
 
 ToyLlama::ToyLlama(ToyLlama&&) noexcept = default;
