@@ -86,7 +86,11 @@ void reduce_verdict(const AftermathOrder& order, double deadline, Verdict& verdi
   auto shown = std::make_shared<std::vector<Transcript>>();
   const Reduced reduced = reduce(first_requests(order.matrix, order.evidence, probe.judge, verdict),
                                  shows_by_judging(order.ask, probe, shown), limits);
-  const ReducedCase made = case_of(reduced, *shown, order.curl_of);
+  const ReducedCase made = case_of(
+      reduced, *shown, [&](properties::Arm arm, const properties::SamplingRequest& request) {
+        const bool is_there = arm == properties::Arm::kSpeculative || order.judge.has_baseline;
+        return is_there && order.curl_of ? order.curl_of(arm, request) : std::string();
+      });
   verdict.notes.insert(verdict.notes.end(), made.lines.begin(), made.lines.end());
   if (reduced.is_shown && !order.folder.empty())
     verdict.notes.push_back("what came, to be judged alone: " +

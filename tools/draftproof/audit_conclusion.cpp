@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <ostream>
 
 #include "reference/error.h"
 #include "tools/draftproof/check_run.h"
+#include "tools/draftproof/interrupt.h"
 #include "tools/draftproof/run_output.h"
 #include "tools/report/json.h"
 
@@ -50,6 +53,31 @@ void keep_findings(const Conclusion& conclusion, const fs::path& folder,
   }
 }
 
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// A quarter of the time that was given, a minute at most.
+double reduction_time(const Conclusion& conclusion) {
+  constexpr double kMost = 60;
+  return std::min(kMost, conclusion.time_limit_s.value_or(4 * kMost) / 4);
+}
+
+void look_closer(const Conclusion& conclusion, const fs::path& folder,
+                 std::vector<report::CheckResult>& checks) {
+  audit::AftermathOrder order{.matrix = conclusion.record.matrix,
+                              .evidence = conclusion.evidence,
+                              .judge = conclusion.judge};
+  if (!conclusion.is_interrupted) order.ask = conclusion.ask;
+  order.curl_of = conclusion.curl;
+  order.time_limit_s = reduction_time(conclusion);
+  order.now = seconds_now;
+  order.is_interrupted = is_interrupted;
+  if (conclusion.keeps_findings) order.folder = folder;
+  if (!conclusion.record.toy.empty()) order.judge_options = "--toy " + conclusion.record.toy;
+  audit::add_aftermath(order, checks);
+}
+
 }  // namespace
 
 ExitCode conclude(const Conclusion& conclusion, const Streams& streams) {
@@ -60,6 +88,7 @@ ExitCode conclude(const Conclusion& conclusion, const Streams& streams) {
   const ExitCode code = code_of(conclusion, gate);
 
   store::RunStore runs(conclusion.report_dir, conclusion.run_id);
+  look_closer(conclusion, runs.folder(), checks);
   report::Fanout reporters;
   reporters.add(std::make_unique<report::JsonLinesReporter>([&](const std::string& line) {
     runs.log(line);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tools/audit/aftermath.h"
 #include "tools/audit/gate.h"
 #include "tools/audit/verdict_report.h"
 #include "tools/draftproof/settings.h"
@@ -30,6 +31,8 @@ struct Conclusion {
   std::optional<double> time_limit_s = {};
   double seconds = 0;
   audit::CurlOf curl = {};
+  /// Both arms again, to reduce what is violated; empty: nobody is there.
+  audit::AskTogether ask = {};
   OutputSettings output;
   std::vector<store::ReportFormat> formats = {};
   std::string report_dir;

@@ -149,6 +149,17 @@ audit::CollectResult collected(ObservationStore& store, properties::audits::Evid
   return audit::collect_into(store, evidence, arms, order);
 }
 
+/// The arms once more, as many requests at a time as are handed over together.
+audit::AskTogether asking(audit::Arms& arms) {
+  const auto speculative = arms.shared(properties::Arm::kSpeculative);
+  // Whoever has one arm never asks for the other.
+  const auto baseline = arms.has_baseline() ? arms.shared(properties::Arm::kBaseline) : speculative;
+  return [=](properties::Arm arm, const std::vector<properties::SamplingRequest>& requests,
+             int concurrency) {
+    return engines::two_arms(baseline, speculative, concurrency)->generate(arm, requests);
+  };
+}
+
 ExitCode audit_with(const Run& run, audit::Arms& arms, const Streams& streams) {
   const AuditConfig& config = run.config;
   const audit::RunRecord record = audit::record_of(config, arms);
@@ -197,6 +208,8 @@ ExitCode audit_with(const Run& run, audit::Arms& arms, const Streams& streams) {
   conclusion.curl = [&](properties::Arm arm, const properties::SamplingRequest& request) {
     return arms.client(arm).curl_of(request);
   };
+  // Whoever counts requests wants no more of them.
+  if (!config.request_max) conclusion.ask = asking(arms);
   const ExitCode code = conclude(conclusion, streams);
   if (code == ExitCode::kInterrupted)
     streams.err << "interrupted; go on with: " << resume_line(run.settings, run.place) << "\n";
