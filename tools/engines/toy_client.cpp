@@ -71,9 +71,9 @@ class ToyClient final : public properties::Engine {
   explicit ToyClient(const ToyClientOptions& options)
       : options_(options),
         baseline_(options.host, options.baseline_port,
-                  {.read_seconds_max = options.read_seconds_max}),
+                  {.read_seconds_max = static_cast<double>(options.read_seconds_max)}),
         speculative_(options.host, options.speculative_port,
-                     {.read_seconds_max = options.read_seconds_max}) {}
+                     {.read_seconds_max = static_cast<double>(options.read_seconds_max)}) {}
 
   properties::Capabilities capabilities() const override { return options_.capabilities; }
 
