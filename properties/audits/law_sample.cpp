@@ -12,6 +12,9 @@ namespace {
 
 using reference::Token;
 
+/// More than one in so many requests without an answer, and the others are no sample of the law.
+constexpr std::size_t kFailedShare = 100;
+
 /// An end that was reached, but is not among the tokens.
 bool hides_its_end(const SamplingRequest& request, const Completion& completion) {
   if (completion.end != CompletionEnd::kStop) return false;
@@ -86,6 +89,9 @@ void conclude(const CheckContext& context, const LawSample& sample, double log_e
   if (log_e_value >= context.log_alarm) {
     verdict.kind = oracle::VerdictKind::kViolated;
     verdict.label = oracle::Label::kLossy;
+  } else if (sample.failed > sample.answers.size() / kFailedShare) {
+    verdict.kind = oracle::VerdictKind::kInconclusive;
+    verdict.evidence += ": too many requests had no answer, and theirs may be those that show it";
   } else if (visible < 1) {
     verdict.kind = oracle::VerdictKind::kUpheld;
     verdict.smallest_visible_effect = "TV " + rounded_up(visible);

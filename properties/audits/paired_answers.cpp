@@ -19,6 +19,8 @@ namespace {
 
 using reference::Token;
 
+/// More than one in so many pairs left out, and the others are no sample of the laws.
+constexpr std::size_t kLeftOutShare = 100;
 /// Where nobody says how many there are.
 constexpr std::uint64_t kVocabSizeMax = std::uint64_t{1} << 20;
 
@@ -239,6 +241,8 @@ void conclude(const CheckContext& context, const PairSample& sample, const PairF
       static_cast<std::size_t>(std::max<std::uint64_t>(finding.cell_count, 2)));
   if (finding.log_e_value >= context.log_alarm) {
     verdict.kind = oracle::VerdictKind::kViolated;
+  } else if (sample.left_out > sample.pairs.size() / kLeftOutShare) {
+    verdict.evidence += ": too many pairs are left out, and theirs may be those that show it";
   } else if (visible < 1) {
     verdict.kind = oracle::VerdictKind::kUpheld;
     verdict.smallest_visible_effect =

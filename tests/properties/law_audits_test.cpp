@@ -124,6 +124,17 @@ TEST(LawAudits, TakeNoGroundFromALawThatIsNotTheBaselinesEither) {
   }
 }
 
+TEST(LawAudits, TakeNoGroundFromALawWhoseFilterKeepsOtherTokens) {
+  ToyAudit audit(Fault::kNone, 1, 5, 3);
+  audit.run(64);
+  const TableLaw another(8, 99);
+  audit.settings.target = &another;
+  for (const Verdict& verdict : audit.verdicts())
+    EXPECT_NE(verdict.kind, VerdictKind::kViolated) << verdict.property << verdict.evidence;
+  EXPECT_EQ(audit.verdict("support_of_filters").kind, VerdictKind::kViolated)
+      << "without its control it stands alone";
+}
+
 TEST(LawAudits, CompareNoArmsWhereTheBaselineDiffersFromItself) {
   ToyAudit audit;
   for (const AuditCase& each : audit.matrix.cases)
@@ -154,6 +165,29 @@ TEST(LawAudits, KeepAnAlarmThatLaterTrialsWouldTakeBack) {
                                      : audit.transcript(each, Arm::kSpeculative, trial));
   expect_lossy(audit.verdict("joint_law"));
   expect_lossy(audit.verdict("next_token_law"));
+}
+
+TEST(LawAudits, UpholdNothingWhereManyRequestsHadNoAnswer) {
+  for (const std::uint64_t one_in : {8U, 400U}) {
+    ToyAudit audit;
+    for (const AuditCase& each : audit.matrix.cases)
+      for (const Arm arm : {Arm::kBaseline, Arm::kSpeculative})
+        for (std::uint64_t trial = 0; trial < 1200; ++trial) {
+          Transcript made = audit.transcript(each, arm, trial);
+          if (arm == Arm::kSpeculative && trial % one_in == 0) {
+            made.completion = {};
+            made.completion.end = CompletionEnd::kFailed;
+            made.completion.failure = "HTTP 500";
+          }
+          audit.evidence.add(std::move(made));
+        }
+    for (const char* name : {"next_token_law", "joint_law", "two_sample_law"}) {
+      const Verdict verdict = audit.verdict(name);
+      EXPECT_EQ(verdict.kind == VerdictKind::kUpheld, one_in == 400) << verdict.evidence;
+      EXPECT_NE(verdict.kind, VerdictKind::kViolated);
+      EXPECT_FALSE(verdict.notes.empty());
+    }
+  }
 }
 
 TEST(LawAudits, TellNoLawFromAnswersThatHideTheirEnd) {

@@ -62,23 +62,24 @@ TEST_P(EngineFault, IsSeenFromOutsideAndTheRightEngineIsUpheld) {
   }
 }
 
-const char* const kParity = "greedy_parity";
-const char* const kSupport = "nothing_outside_the_support";
+const char* const kWellFormed = "well_formed";
+const char* const kParity = "greedy_margin_parity";
+const char* const kSupport = "support_of_filters";
 const char* const kNextToken = "next_token_law";
-const char* const kTwoTokens = "two_token_law";
-const char* const kLogprobs = "logprobs_are_the_targets";
-const char* const kCounters = "counters_fit_the_output";
+const char* const kJoint = "joint_law";
+const char* const kLogprobs = "logprob_truth";
+const char* const kCounters = "counter_identities";
 
 INSTANTIATE_TEST_SUITE_P(
     Faults, EngineFault,
     ::testing::Values(Seen{"rollback_does_nothing", {kParity, kSupport, kNextToken}},
-                      Seen{"history_masked_out", {kParity, kSupport, kNextToken, kTwoTokens}},
-                      Seen{"rows_padded_by_requests", {kParity, kSupport, kNextToken, kTwoTokens}},
+                      Seen{"history_masked_out", {kParity, kSupport, kNextToken, kJoint}},
+                      Seen{"rows_padded_by_requests", {kParity, kSupport, kNextToken, kJoint}},
                       Seen{"processors_see_one_token_too_few", {kSupport}},
                       Seen{"accepted_nodes_as_a_prefix", {kParity, kSupport, kNextToken}},
                       Seen{"state_copied_back_at_a_page_edge", {kParity, kSupport, kNextToken}},
-                      Seen{"padded_tail_advances_the_state", {kSupport, kNextToken, kTwoTokens}},
-                      Seen{"partial_page_dropped", {kParity, kSupport, kNextToken, kTwoTokens}},
+                      Seen{"padded_tail_advances_the_state", {kSupport, kNextToken, kJoint}},
+                      Seen{"partial_page_dropped", {kWellFormed}},
                       Seen{"logprobs_by_request", {kLogprobs}},
                       Seen{"zeros_of_a_skipped_drafter", {kCounters}}),
     [](const auto& tested) { return tested.param.fault; });
@@ -111,9 +112,9 @@ TEST(EngineDemo, ExplainsWhatIsUpheldAndWhatIsViolated) {
             tools::ExitCode::kUpheld);
   const std::string text = out.str();
   for (const char* part :
-       {"4. A whole engine, audited over HTTP", "would have seen", "   VIOLATED     greedy_parity",
-        "   Expected   ", "Replay     draftproof demo --bug rollback_does_nothing",
-        "NOT support-safe"})
+       {"4. A whole engine, audited over HTTP", "would have seen",
+        "   VIOLATED     greedy_margin_parity", "   Expected   ",
+        "Replay     draftproof demo --bug rollback_does_nothing", "NOT support-safe"})
     EXPECT_THAT(text, HasSubstr(part));
   EXPECT_LT(text.find("upheld"), text.find("VIOLATED")) << "the right engine comes first";
 }
