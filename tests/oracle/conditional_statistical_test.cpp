@@ -7,13 +7,13 @@
 
 #include "oracle/conditional.h"
 #include "reference/error.h"
+#include "tests/oracle/sampled_laws.h"
 
 namespace draftproof::oracle {
 namespace {
 
-using Law = std::vector<double>;
-
-double unit(std::mt19937_64& random) { return static_cast<double>(random() >> 11) * 0x1p-53; }
+using sampled::Law;
+using sampled::unit;
 
 /// Powers spread the weights over many sizes; some are zero.
 Law some_law(std::size_t size, std::mt19937_64& random, double zero_share = .2) {
@@ -29,14 +29,7 @@ Law some_law(std::size_t size, std::mt19937_64& random, double zero_share = .2) 
 }
 
 reference::Token drawn(const Law& law, std::mt19937_64& random) {
-  double point = unit(random);
-  std::size_t token = 0, last = 0;
-  for (; token < law.size(); ++token) {
-    if (law[token] > 0) last = token;
-    if (point < law[token]) break;
-    point -= law[token];
-  }
-  return static_cast<reference::Token>(std::min(token, last));
+  return static_cast<reference::Token>(sampled::drawn(law, random));
 }
 
 /// The mean of a bet's payment under the target: sum target ratio.

@@ -11,11 +11,13 @@
 #include "oracle/debiased.h"
 #include "oracle/distance.h"
 #include "reference/error.h"
+#include "tests/oracle/sampled_laws.h"
 
 namespace draftproof::oracle {
 namespace {
 
-using Law = std::vector<double>;
+using sampled::hardest;
+using sampled::Law;
 using CountsOf = std::vector<std::uint64_t>;
 
 double total_variation(const Law& one, const Law& other) {
@@ -33,22 +35,8 @@ double divergence(const Law& one, const Law& other) {
 
 CountsOf sample(const Law& law, int count, std::mt19937_64& random) {
   CountsOf counts(law.size());
-  for (int i = 0; i < count; ++i) {
-    double point = static_cast<double>(random() >> 11) * 0x1p-53;
-    std::size_t cell = 0;
-    while (cell + 1 < law.size() && point >= law[cell]) point -= law[cell++];
-    ++counts[cell];
-  }
+  for (int i = 0; i < count; ++i) ++counts[sampled::drawn(law, random)];
   return counts;
-}
-
-/// Half of an even number of cells more likely by the same factor, half less: the law at this
-/// distance that is hardest to see.
-Law hardest(std::size_t cells, double distance) {
-  Law law(cells);
-  for (std::size_t i = 0; i < cells; ++i)
-    law[i] = (1 + (i % 2 == 0 ? 2 : -2) * distance) / static_cast<double>(cells);
-  return law;
 }
 
 TEST(MeanDeviation, IsTheSumOverAllCounts) {

@@ -14,28 +14,16 @@
 #include "oracle/sequential.h"
 #include "oracle/two_sample.h"
 #include "reference/error.h"
+#include "tests/oracle/sampled_laws.h"
 
 namespace draftproof::oracle {
 namespace {
 
-using Law = std::vector<double>;
+using sampled::drawn;
+using sampled::hardest;
+using sampled::Law;
+using sampled::unit;
 const double kAlarm = std::log(1e9);
-
-double unit(std::mt19937_64& random) { return static_cast<double>(random() >> 11) * 0x1p-53; }
-
-std::size_t drawn(const Law& law, std::mt19937_64& random) {
-  double point = unit(random);
-  std::size_t cell = 0;
-  while (cell + 1 < law.size() && point >= law[cell]) point -= law[cell++];
-  return cell;
-}
-
-Law hardest(std::size_t cells, double distance) {
-  Law law(cells);
-  for (std::size_t i = 0; i < cells; ++i)
-    law[i] = (1 + (i % 2 == 0 ? 2 : -2) * distance) / static_cast<double>(cells);
-  return law;
-}
 
 /// Median over runs of where `step` (which draws one sample and, when asked, tells its evidence)
 /// first alarms. Looked at every three percent.

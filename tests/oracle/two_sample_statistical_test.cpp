@@ -9,21 +9,15 @@
 
 #include "oracle/two_sample.h"
 #include "reference/error.h"
+#include "tests/oracle/sampled_laws.h"
 
 namespace draftproof::oracle {
 namespace {
 
 using Sequence = std::vector<reference::Token>;
-using Law = std::vector<double>;
-
-double unit(std::mt19937_64& random) { return static_cast<double>(random() >> 11) * 0x1p-53; }
-
-std::size_t drawn(const Law& law, std::mt19937_64& random) {
-  double point = unit(random);
-  std::size_t outcome = 0;
-  while (outcome + 1 < law.size() && point >= law[outcome]) point -= law[outcome++];
-  return outcome;
-}
+using sampled::drawn;
+using sampled::Law;
+using sampled::unit;
 
 const std::vector<Sequence> kSequences = {{}, {0}, {1}, {0, 0}, {0, 1}, {1, 0}};
 
