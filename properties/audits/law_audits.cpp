@@ -1,3 +1,4 @@
+// Law audits: the entries of those that judge laws, controls first, with what each of them needs.
 #include "properties/audits/audit_list.h"
 
 namespace draftproof::properties::audits {
