@@ -236,7 +236,7 @@ command = "vllm serve toy --port {port}"
 ready_timeout = "10m"
 rate_limit = "120/m"
 retries = 0
-expect = { method = "ngram", num_speculative_tokens = 4 }
+expect = { method = "ngram", draft_count = 4 }
 deployment = { target_revision = "abc", dtype = "bf16" }
 [speculation]
 draft_length = 4
@@ -252,7 +252,7 @@ inconclusive = "pass"
   EXPECT_EQ(config.speculative.process->ready_timeout_s, 600);
   EXPECT_EQ(config.speculative.client.requests_per_second_max, 2);
   EXPECT_EQ(config.speculative.client.retry.attempt_max, 1);
-  EXPECT_EQ(config.speculative.expect.at("num_speculative_tokens"), "4");
+  EXPECT_EQ(config.speculative.expect.at("draft_count"), "4");
   EXPECT_THAT(config.speculative.deployment, testing::Contains(testing::Pair("dtype", "bf16")));
   EXPECT_EQ(config.contract, "vllm");
   EXPECT_FALSE(config.inconclusive_is_failure);
@@ -324,6 +324,20 @@ TEST_F(AuditConfig, ReadsPromptsOfOursAndOfBenchmarks) {
   EXPECT_EQ(prompts[2].text, "<|im_start|>user\nfirst<|im_end|>\n<|im_start|>assistant\n");
   EXPECT_EQ(prompts[4].name, "m-2");
   EXPECT_THAT(prompts[4].text, HasSubstr("<|im_start|>system\ns<|im_end|>"));
+}
+
+TEST_F(AuditConfig, HandsMessagesOnToServersThatTakeThem) {
+  const auto path = file("p.jsonl", R"({"id": "m", "turns": ["say \"hi\""]})"
+                                    "\n");
+  EXPECT_EQ(audit::read_prompts(path, "messages", {})[0].text,
+            R"([{"content":"say \"hi\"","role":"user"}])");
+}
+
+TEST_F(AuditConfig, LetsOneServerBeBothArmsThatIsAskedNotToDraft) {
+  const std::string both =
+      "[arm.baseline]\nurl = \"http://a:1\"\nno_drafts = true\n"
+      "[arm.speculative]\nurl = \"http://a:1\"\n";
+  EXPECT_TRUE(loaded(both).config.baseline.client.asks_for_no_drafts);
 }
 
 TEST_F(AuditConfig, RefusesLinesThatAreNoPrompts) {

@@ -89,7 +89,7 @@ engine = "vllm"
 url = "http://127.0.0.1:8000"
 [arm.speculative]
 command = "vllm serve toy --port {port}"
-expect = { method = "ngram", num_speculative_tokens = 4 }
+expect = { method = "ngram", draft_count = 4 }
 [sampling]
 temperature = [0.0, 0.7, 1.0]
 top_k = 8

@@ -87,6 +87,7 @@ ArmConfig arm_of(const ConfigValues& values, const std::string& name) {
   client.read_timeout_s = *values.number(of + "read_timeout");
   client.requests_per_second_max = rate_of(values, of + "rate_limit");
   client.retry.attempt_max = static_cast<int>(*values.integer(of + "retries")) + 1;
+  client.asks_for_no_drafts = values.flag(of + "no_drafts");
   std::vector<std::string> known = {"auto"};
   for (const engines::DialectInfo& each : engines::dialect_infos()) known.push_back(each.name);
   one_of(values, of + "engine", client.engine, known);
@@ -225,6 +226,7 @@ void check_arms(const ConfigValues& values, const AuditConfig& config) {
   if (config.is_one_server && baseline.is_given())
     refuse(values.place("target.one_server"), "one server has no baseline; leave one of them out");
   const bool same = !baseline.client.url.empty() && !baseline.process &&
+                    !baseline.client.asks_for_no_drafts &&
                     baseline.client.url == speculative.client.url;
   if (same)
     refuse(values.place("arm.speculative.url"),

@@ -56,6 +56,8 @@ std::vector<ConfigKey> arm_keys(const std::string& arm) {
       {of + "read_timeout", kDuration, "\"120s\"", "an answer that takes longer is none", ""},
       {of + "rate_limit", kText, "", "100/m or 5/s", "--rate-limit"},
       {of + "retries", kInteger, "3", "of a request that found no server", "", 0, 100},
+      {of + "no_drafts", kFlag, "false", "ask request by request not to draft, where that is known",
+       ""},
       {of + "expect", kTable, "", "facts that the server must tell: engine, method, ...", ""},
       {of + "deployment", kTable, "", "what no server tells: revisions, adapter, dtype", ""},
   };
@@ -99,7 +101,8 @@ std::vector<ConfigKey> sampling_keys() {
       {"prompts.texts", kTexts, "", "prompts as texts", ""},
       {"prompts.lengths", kIntegers, "", "one prompt of each length, for the edges of caches", "",
        1, 1048576},
-      {"prompts.template", kText, "\"plain\"", "of messages: plain, chatml or llama-3", ""},
+      {"prompts.template", kText, "\"plain\"",
+       "of messages: plain, chatml, llama-3, or messages for chats", ""},
       {"prompts.limit", kInteger, "", "so many of a file, from its start", "", 1, 1e9},
   };
 }

@@ -161,9 +161,9 @@ class Prompts {
       add({fmt::format("text-{}", i + 1), {}, texts[i]}, "prompts.texts");
     }
     const std::string form = values_.text("prompts.template");
-    if (form != "plain" && form != "chatml" && form != "llama-3")
+    if (form != "plain" && form != "chatml" && form != "llama-3" && form != "messages")
       refuse(values_.place("prompts.template"),
-             "there is no template '" + form + "'; known: plain, chatml, llama-3");
+             "there is no template '" + form + "'; known: plain, chatml, llama-3, messages");
     const auto limit = values_.integer("prompts.limit");
     for (const std::string& file : values_.texts("prompts.file")) {
       std::optional<std::size_t> count_max;

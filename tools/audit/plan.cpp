@@ -117,8 +117,9 @@ Samples samples_of(const Matrix& matrix, std::size_t setting) {
   return samples;
 }
 
-std::string share_text(double share, const std::string& unit) {
-  if (!(share < 1)) return "nothing";
+std::string share_text(double share, std::uint64_t count, const std::string& unit) {
+  // Few samples bound no share, but each of them is looked at.
+  if (!(share < 0.5)) return count == 0 ? "nothing" : fmt::format("any one of {} {}", count, unit);
   const double one_of = std::floor(1 / share);
   return fmt::format("1 of {} {}", report::grouped(static_cast<std::uint64_t>(one_of)), unit);
 }
@@ -191,7 +192,8 @@ class Checks {
     check.claim = oracle::to_string(info.claim);
     check.takes_budget = info.can_be_false;
     if (info.can_be_false) check.log_alarm = log_alarm_;
-    const bool is_law = info.can_be_false && !info.needs_shared_seed;
+    const bool is_law = info.can_be_false && (info.claim == oracle::Claim::kMarginalLossless ||
+                                              info.claim == oracle::Claim::kSequenceLossless);
     if (is_law) {
       see_law(info, setting, samples, check);
     } else {
@@ -235,7 +237,7 @@ class Checks {
       return;
     }
     check.visible = check.samples == 0 ? 1 : oracle::visible_share(check.samples, miss());
-    check.visible_text = share_text(check.visible, check.unit);
+    check.visible_text = share_text(check.visible, check.samples, check.unit);
   }
 
   /// What a bound of one check may miss.

@@ -43,6 +43,12 @@ struct Message {
 
 std::string rendered(const std::vector<Message>& messages, const std::string& form) {
   std::string text;
+  if (form == "messages") {
+    json list = json::array();
+    for (const Message& each : messages)
+      list.push_back({{"role", each.role}, {"content", each.content}});
+    return list.dump();
+  }
   if (form == "chatml") {
     for (const Message& each : messages)
       text += "<|im_start|>" + each.role + "\n" + each.content + "<|im_end|>\n";

@@ -45,7 +45,8 @@ NamedPrompt prompt_of_length(int length, const std::vector<reference::Token>& li
                              std::uint64_t seed);
 
 /// Throws Error(kInput) at FILE:LINE. `message_template`: "plain" (the contents, each behind its
-/// role when there are several), "chatml", "llama-3". Names that repeat get "-2", "-3", ...
+/// role when there are several), "chatml", "llama-3", "messages" (as JSON, for chat servers). Names
+/// that repeat get "-2", "-3", ...
 std::vector<NamedPrompt> read_prompts(const std::filesystem::path& file,
                                       const std::string& message_template,
                                       std::optional<std::size_t> count_max);

@@ -10,6 +10,7 @@
 #include "reference/error.h"
 #include "tools/draftproof/commands/commands.h"
 #include "tools/draftproof/commands/table_power.h"
+#include "tools/draftproof/doctor_settings.h"
 #include "tools/draftproof/judge_settings.h"
 #include "tools/draftproof/output_options.h"
 #include "tools/draftproof/plan_settings.h"
@@ -38,6 +39,7 @@ struct Typed {
   PowerOptions power;
   SpeedSettings speed;
   PlanSettings plan;
+  DoctorCommandSettings doctor;
   ProfileSettings profile;
   ExploreSettings explore;
   ServeSettings serve;
@@ -184,7 +186,7 @@ void add_small_commands(CLI::App& app, Typed& typed) {
   list.add_option(
           "catalog", typed.list.catalog,
           "properties, claims, rules, methods, toy-models, coins, faults, mutants, kernels, "
-          "instructions, checklist, presets, engines, worlds, state-faults")
+          "instructions, checklist, presets, engines, worlds, state-faults, audits, prompts")
       ->required();
   add_output(list, typed.output, {"text", "jsonl"});
 }
@@ -232,6 +234,7 @@ ExitCode dispatch(const CLI::App& app, Typed& typed, const std::vector<std::stri
   if (app.got_subcommand("serve")) return serve_command(typed.serve, streams);
   if (app.got_subcommand("explore")) return explore_command(typed.explore, streams);
   if (app.got_subcommand("plan")) return plan_command(typed.plan, streams);
+  if (app.got_subcommand("doctor")) return doctor_command(typed.doctor, streams);
   if (app.got_subcommand("toy")) return toy_command(typed.toy, streams);
   if (app.got_subcommand("table")) {
     typed.table.output = output;
@@ -274,12 +277,19 @@ int parse_and_run(const std::vector<std::string>& arguments, const Streams& stre
   add_explore(app, typed.explore);
   add_toy(app, typed.toy);
   add_plan(app, typed.plan);
+  add_doctor(app, typed.doctor);
   for (CLI::App* command : app.get_subcommands({})) command->footer(exit_code_table());
   // Two commands whose job is no verdict on a subject.
   app.get_subcommand("demo")->footer(
       "Exit codes:\n  0    it came out as it should: upheld where right, violated where wrong\n"
       "  1    our own kernel is violated\n  2    a fault that these audits cannot see\n"
       "  3    could not start\n"
+      "  4    internal error\n  130  interrupted\n");
+  app.get_subcommand("plan")->footer(
+      "Exit codes:\n  0    planned\n  3    could not start\n  4    internal error\n");
+  app.get_subcommand("doctor")->footer(
+      "Exit codes:\n  0    ready\n  2    not all of it was shown\n"
+      "  3    an audit would judge the wrong thing, or could not start\n"
       "  4    internal error\n  130  interrupted\n");
   app.get_subcommand("serve")->footer(
       "Exit codes:\n  0    stopped by SIGTERM\n  3    could not listen, or bad options\n"

@@ -8,7 +8,8 @@ void add_doctor(CLI::App& app, DoctorCommandSettings& settings) {
   CLI::App& command = *app.add_subcommand(
       "doctor", "Examine engines, or a launch line, before anything is judged of them");
   command.add_option("urls", settings.urls, "One server alone, or the baseline and the other one")
-      ->expected(0, 2);
+      ->expected(0, 2)
+      ->option_text("URL [URL2]");
   add_audit_flags(command, settings.audit);
   command.add_option("--command", settings.command_line,
                      "An engine's launch line: which options does this version lack?");

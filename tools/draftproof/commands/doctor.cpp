@@ -45,8 +45,6 @@ AuditSettings with_urls(const DoctorCommandSettings& settings) {
   };
   if (settings.urls.size() == 2) flags.flags["arm.baseline.url"] = quoted(settings.urls[0]);
   if (!settings.urls.empty()) flags.flags["arm.speculative.url"] = quoted(settings.urls.back());
-  // The battery decides nothing here but the prompts.
-  flags.flags.try_emplace("run.battery", "\"smoke\"");
   return flags;
 }
 

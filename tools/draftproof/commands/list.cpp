@@ -14,11 +14,13 @@
 #include "gpu/emulator/text/parsed_module.h"
 #include "gpu/kernels/embedded.h"
 #include "oracle/claim.h"
+#include "properties/audits/judge.h"
 #include "properties/property.h"
 #include "properties/state/worlds.h"
 #include "reference/draft/method.h"
 #include "reference/error.h"
 #include "reference/law/rule.h"
+#include "tools/audit/prompt_set.h"
 #include "tools/draftproof/commands/commands.h"
 #include "tools/draftproof/contract_list.h"
 #include "tools/draftproof/fault_table.h"
@@ -223,6 +225,23 @@ Entries engines_list() {
   return entries;
 }
 
+Entries audits_list() {
+  Entries entries;
+  for (const auto& info : properties::audits::audit_infos())
+    entries.push_back(
+        {info.id,
+         {{"claim", std::string(oracle::to_string(info.claim))}, {"statement", info.statement}}});
+  return entries;
+}
+
+Entries prompts_list() {
+  Entries entries;
+  for (const auto& prompt : audit::builtin_prompts())
+    entries.push_back(
+        {prompt.name, {{"for", prompt.is_of_toys ? "toys" : "text"}, {"summary", prompt.summary}}});
+  return entries;
+}
+
 Entries worlds_list() {
   Entries entries;
   for (const auto& world : properties::state::worlds())
@@ -312,6 +331,8 @@ const std::vector<std::pair<std::string, std::function<Entries()>>>& catalogs() 
       {"engines", engines_list},
       {"worlds", worlds_list},
       {"state-faults", state_faults_list},
+      {"audits", audits_list},
+      {"prompts", prompts_list},
   };
   return list;
 }
