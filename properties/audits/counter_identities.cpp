@@ -50,7 +50,9 @@ std::vector<Identity> of_counters(const Transcript& transcript, const Capabiliti
   if (draft_count <= 0) return list;
   list.push_back({"accepted <= " + count + " - 1 + " + std::to_string(draft_count), told(counters),
                   counters.accepted <= std::max<std::int64_t>(emitted - 1, 0) + draft_count});
-  const std::int64_t verifications_max = emitted + draft_count - counters.accepted;
+  // An end token that is not told had a verification of its own.
+  const std::int64_t untold = completion.end == CompletionEnd::kStop ? 1 : 0;
+  const std::int64_t verifications_max = emitted + untold + draft_count - counters.accepted;
   list.push_back({"drafted <= " + std::to_string(draft_count) +
                       " a verification, of which there are " + std::to_string(verifications_max) +
                       " at most",
@@ -161,6 +163,9 @@ oracle::Verdict counter_identities(const CheckContext& context) {
   oracle::Verdict verdict = begun(context);
   const Tally speculative = tally_of(context, Arm::kSpeculative);
   const Tally baseline = tally_of(context, Arm::kBaseline);
+  if (const int most = context.settings.speculative.draft_count; most > 0)
+    verdict.assumption = "a verification drafts " + std::to_string(most) +
+                         " tokens at most, by the engine's own word";
   verdict.trials = speculative.counted;
   if (speculative.broken || baseline.broken) {
     convict(context, verdict, speculative.broken ? speculative : baseline);

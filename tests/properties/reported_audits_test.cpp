@@ -198,6 +198,14 @@ TEST(CounterIdentities, ConvictsCountsThatNoRunHas) {
   EXPECT_EQ(counted(miscounted).kind, VerdictKind::kViolated);
 }
 
+TEST(CounterIdentities, AllowTheVerificationOfAnEndTokenThatIsNotTold) {
+  const auto kind_of = [](CompletionEnd end) {
+    return counted(with_counters(tokens({0}, end), 4, 2)).kind;
+  };
+  EXPECT_EQ(kind_of(CompletionEnd::kStop), VerdictKind::kUpheld);
+  EXPECT_EQ(kind_of(CompletionEnd::kLength), VerdictKind::kViolated);
+}
+
 TEST(CounterIdentities, ConvictsABaselineThatDrafts) {
   const Completion output = with_counters(tokens({0, 1, 2, 3}), 2, 1);
   const auto verdict = counted(output, output);
