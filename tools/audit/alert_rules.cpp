@@ -22,7 +22,7 @@ struct EngineMetrics {
   std::string engine;
   std::string source;
   std::string needs;  ///< an option that exports them; empty: none
-  // Rates of five minutes; empty: the engine does not export it.
+  // Counters; empty: the engine does not export it.
   std::string drafts, drafted, accepted, generated;
   std::string accept_rate, accept_length;  ///< gauges, where there are no counters
   std::string running, cache_usage;
@@ -32,24 +32,26 @@ struct EngineMetrics {
 const std::vector<EngineMetrics>& metrics() {
   static const std::vector<EngineMetrics> all = {
       {"vllm", "vllm/v1/metrics and vllm/v1/spec_decode/metrics.py of 0.32.0", "",
-       "rate(vllm:spec_decode_num_drafts_total[5m])",
-       "rate(vllm:spec_decode_num_draft_tokens_total[5m])",
-       "rate(vllm:spec_decode_num_accepted_tokens_total[5m])",
-       "rate(vllm:generation_tokens_total[5m])", "", "", "vllm:num_requests_running",
-       "vllm:kv_cache_usage_perc",
+       "vllm:spec_decode_num_drafts_total", "vllm:spec_decode_num_draft_tokens_total",
+       "vllm:spec_decode_num_accepted_tokens_total", "vllm:generation_tokens_total", "", "",
+       "vllm:num_requests_running", "vllm:kv_cache_usage_perc",
        "histogram_quantile(0.95, sum by (le, instance) "
        "(rate(vllm:inter_token_latency_seconds_bucket[5m])))"},
       {"sglang", "GET /metrics of 0.5.23: two gauges", "--enable-metrics", "", "", "", "",
        "sglang:spec_accept_rate", "sglang:spec_accept_length", "", "", ""},
       {"llama.cpp", "GET /metrics of build 11549", "--metrics",
-       "rate(llamacpp:spec_decode_num_drafts_total[5m])",
-       "rate(llamacpp:spec_decode_num_draft_tokens_total[5m])",
-       "rate(llamacpp:spec_decode_num_accepted_tokens_total[5m])",
-       "rate(llamacpp:tokens_predicted_total[5m])", "", "", "llamacpp:requests_processing", "",
+       "llamacpp:spec_decode_num_drafts_total", "llamacpp:spec_decode_num_draft_tokens_total",
+       "llamacpp:spec_decode_num_accepted_tokens_total", "llamacpp:tokens_predicted_total", "", "",
+       "llamacpp:requests_processing", "",
        "rate(llamacpp:tokens_predicted_seconds_total[5m]) / "
-       "rate(llamacpp:tokens_predicted_total[5m])"},
+       "llamacpp:tokens_predicted_total"},
   };
   return all;
+}
+
+/// Of a counter, an instance each, so that other labels need not agree. `when`: "", " offset 1d".
+std::string rate_of(const std::string& counter, const std::string& when = "") {
+  return "sum by (instance) (rate(" + counter + "[5m]" + when + "))";
 }
 
 std::string title_of(const std::string& engine) {
@@ -58,45 +60,46 @@ std::string title_of(const std::string& engine) {
 
 void add_acceptance(const EngineMetrics& of, std::vector<Rule>& rules) {
   const bool has_counters = !of.drafted.empty();
-  const std::string rate =
-      has_counters ? fmt::format("{} / {}", of.accepted, of.drafted) : of.accept_rate;
-  const std::string length =
-      has_counters ? fmt::format("1 + {} / {}", of.accepted, of.drafts) : of.accept_length;
-  const std::string busy = has_counters ? fmt::format(" and {} > 1", of.drafted) : "";
-  rules.push_back({"AcceptanceNearZero", fmt::format("({}) < 0.02{}", rate, busy), "15m", "warning",
+  const auto length = [&](const std::string& when) {
+    return has_counters
+               ? fmt::format("1 + {} / {}", rate_of(of.accepted, when), rate_of(of.drafts, when))
+               : of.accept_length + when;
+  };
+  const std::string share =
+      has_counters ? rate_of(of.accepted) + " / " + rate_of(of.drafted) : of.accept_rate;
+  const std::string busy = has_counters ? " and " + rate_of(of.drafted) + " > 1" : "";
+  rules.push_back({"AcceptanceNearZero", fmt::format("({}) < 0.02{}", share, busy), "15m",
+                   "warning",
                    "Hardly a draft is accepted: another tokenizer, draft or template, or a state "
                    "that is not the request's. Audit before it is taken for load."});
-  rules.push_back({"AcceptanceNearOne", fmt::format("({}) > 0.98{}", rate, busy), "15m", "warning",
+  rules.push_back({"AcceptanceNearOne", fmt::format("({}) > 0.98{}", share, busy), "15m", "warning",
                    "Nearly every draft is accepted: synthetic or relaxed acceptance, or answers "
                    "that repeat themselves. Audit the law."});
-  // An hour ago is the same traffic, mostly; a day ago the same hour.
   rules.push_back(
-      {"AcceptedLengthDropped",
-       fmt::format("({}) < 0.7 * ({})", length,
-                   has_counters ? fmt::format("1 + {0} / {1}", of.accepted + " offset 1d",
-                                              of.drafts + " offset 1d")
-                                : of.accept_length + " offset 1d"),
+      {"AcceptedLengthDropped", fmt::format("({}) < 0.7 * ({})", length(""), length(" offset 1d")),
        "30m", "warning", "A verification emits a third fewer tokens than at this hour yesterday."});
 }
 
 void add_engagement(const EngineMetrics& of, std::vector<Rule>& rules) {
   if (of.generated.empty()) return;
+  // "unless" holds where the counter is not there at all, too.
+  rules.push_back({"DraftNotEngaged",
+                   fmt::format("{} > 1 unless {} > 0", rate_of(of.generated), rate_of(of.drafts)),
+                   "10m", "warning",
+                   "Tokens are generated and no draft is made: an option that this version lacks, "
+                   "n-grams longer than the prompts, or a draft model that did not load."});
   rules.push_back(
-      {"DraftNotEngaged",
-       fmt::format("{} > 1 and ({} == 0 or absent({}))", of.generated, of.drafts, of.drafts), "10m",
-       "warning",
-       "Tokens are generated and no draft is made: an option that this version lacks, "
-       "n-grams longer than the prompts, or a draft model that did not load."});
-  rules.push_back({"MoreAcceptedThanGenerated",
-                   fmt::format("{} > 1.05 * {}", of.accepted, of.generated), "10m", "critical",
-                   "More drafted tokens are accepted than come out: counters or emission are "
-                   "wrong."});
+      {"MoreAcceptedThanGenerated",
+       fmt::format("{} > 1.05 * {}", rate_of(of.accepted), rate_of(of.generated)), "10m",
+       "critical",
+       "More drafted tokens are accepted than come out: counters or emission are wrong."});
 }
 
 void add_state(const EngineMetrics& of, std::vector<Rule>& rules) {
   if (!of.cache_usage.empty() && !of.running.empty())
     rules.push_back({"BlocksLeaked",
-                     fmt::format("min_over_time({}[15m]) > 0.05 and max_over_time({}[15m]) == 0",
+                     fmt::format("max by (instance) (min_over_time({}[15m])) > 0.05 and "
+                                 "max by (instance) (max_over_time({}[15m])) == 0",
                                  of.cache_usage, of.running),
                      "5m", "warning",
                      "Blocks of the cache stay in use while nothing runs. Blocks that the prefix "

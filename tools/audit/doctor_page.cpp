@@ -234,10 +234,9 @@ void conclude(Bench& bench, const DoctorReport& report) {
     const reference::Contract& engine = reference::contract(contract);
     for (const auto parameter : engine.lacks)
       bench.cannot(fmt::format("{}: {} takes no notice of it", reference::to_string(parameter),
-                               engine.engine));
+                               engine.name));
     for (const auto parameter : engine.refuses)
-      bench.cannot(
-          fmt::format("{}: {} refuses it", reference::to_string(parameter), engine.engine));
+      bench.cannot(fmt::format("{}: {} refuses it", reference::to_string(parameter), engine.name));
   }
   for (const Finding& each : report.findings) {
     if (each.question == "scores prompts" && each.standing != Standing::kHolds)

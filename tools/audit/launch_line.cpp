@@ -46,8 +46,12 @@ std::string engine_of(const std::vector<std::string>& words) {
       {"trtllm", "tensorrt-llm"},
       {"tensorrt_llm", "tensorrt-llm"},
       {"tritonserver", "tensorrt-llm"}};
+  bool is_python = false;
   for (const std::string& word : words) {
+    // Behind `python -m` comes the program.
+    if (word == "-m" && is_python) continue;
     if (word.starts_with("-")) break;
+    is_python = word.find("python") != std::string::npos;
     for (const auto& [program, engine] : programs)
       if (word.find(program) != std::string::npos) return engine;
   }
@@ -255,12 +259,13 @@ void read_whole(const std::vector<Option>& options, LaunchReport& report) {
            "made, and nothing says so",
            "--spec-ngram-simple-size-n 2 (or that of the kind), for short prompts"});
     if (type.empty() && given({"-md", "--model-draft", "--spec-draft-model"}))
-      report.findings.push_back({"--model-draft", Standing::kNotKnown,
+      report.findings.push_back({"--spec-type (absent)", Standing::kNotKnown,
                                  "whether a draft model alone switches drafts on is not known here",
                                  "--spec-type draft-simple, and let `draftproof doctor URL` look"});
   } else if (report.engine == "vllm") {
     report.starts_speculation =
-        given({"--speculative-config", "-sc", "--spec-method", "--spec-model", "--spec-tokens"});
+        given({"--speculative-config", "-sc", "--spec-method", "--spec-model", "--spec-tokens",
+               "--speculative-model", "--num-speculative-tokens"});
   } else if (report.engine == "sglang") {
     report.starts_speculation = given({"--speculative-algorithm"});
     const std::string branches = value("--speculative-eagle-topk");
@@ -282,7 +287,9 @@ std::vector<std::string> words_of(const std::string& line) {
   for (std::size_t i = 0; i < line.size(); ++i) {
     const char c = line[i];
     if (c == '\\' && quote != '\'' && i + 1 < line.size()) {
-      if (line[++i] != '\n') word += line[i];
+      // At the end of a line it joins two lines.
+      if (line[++i] == '\n') continue;
+      word += line[i];
       has_word = true;
     } else if (quote != 0) {
       if (c == quote)
