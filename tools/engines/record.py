@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Records transcripts of an engine where draftproof is not: asks two runners (tools/docs/runners.md)
-the same requests and writes a line of JSON for each answer, which `draftproof judge FILE` reads.
+"""Records transcripts of an engine where draftproof is not: asks two runners of it the same requests
+(tools/docs/runners.md) and writes a line of JSON an answer, which `draftproof judge FILE` reads.
 
     tools/engines/record.py --baseline 'COMMAND' --speculative 'COMMAND' --prompt 3,4,5 \\
         [--temperature 0,1] [--top-k 0] [--top-p 1] [--max-tokens 6] [--trials 100] > run.jsonl
 
 Each arm's seeds are its own, as two samples of one law need; with --shared-seeds both get the same,
-for engines that promise the same tokens with and without drafts. Greedy settings are asked twice.
+for engines that promise the same tokens with and without drafts. Greedy settings have two trials;
+the first trials of each case are asked once more, which shows whether a seed repeats.
 """
 
 import argparse
@@ -32,6 +33,7 @@ def parse():
     parser.add_argument("--top-p", type=float, default=1.0)
     parser.add_argument("--max-tokens", type=int, default=6)
     parser.add_argument("--trials", type=int, default=100, help="of a prompt where it is sampled")
+    parser.add_argument("--repeats", type=int, default=8, help="trials that are asked once more")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--logprobs", type=int, default=-1, help="candidates a token")
     parser.add_argument("--shared-seeds", action="store_true")
@@ -97,22 +99,24 @@ def main():
             if options.logprobs >= 0:
                 sampling["logprob_count"] = options.logprobs
             case = f"t{temperature:g}/prompt{number}" + ("/shared" if options.shared_seeds else "")
-            for trial in range(2 if temperature == 0 else options.trials):
-                for name, arm in arms.items():
-                    owner = "" if options.shared_seeds else name
-                    seed = seed_of(options.seed, case, owner, trial)
-                    ids = numbers(prompt, int)
-                    line = {"prompt_token_ids": ids, "seed": seed, "sampling": sampling}
-                    answer = arm.ask(line)
-                    if options.no_steps:
-                        answer.pop("steps", None)
-                    key = {
-                        "schema": "draftproof/transcript/1",
-                        "arm": name,
-                        "case": case,
-                        "trial": trial,
-                    }
-                    print(json.dumps({**key, **line, **answer}), flush=True)
+            trials = 2 if temperature == 0 else options.trials
+            order = [(trial, 0) for trial in range(trials)]
+            order += [(trial, 1) for trial in range(min(trials, options.repeats))]
+            for (trial, repeat), name in ((each, name) for each in order for name in arms):
+                owner = "" if options.shared_seeds else name
+                line = {
+                    "prompt_token_ids": numbers(prompt, int),
+                    "seed": seed_of(options.seed, case, owner, trial),
+                    "sampling": sampling,
+                }
+                answer = arms[name].ask(line)
+                if options.no_steps:
+                    answer.pop("steps", None)
+                key = {"schema": "draftproof/transcript/1", "arm": name, "case": case}
+                key["trial"] = trial
+                if repeat:
+                    key["repeat"] = repeat
+                print(json.dumps({**key, **line, **answer}), flush=True)
     for name, arm in arms.items():
         last = arm.ask({"facts": True}) if arm.hello["capabilities"].get("tells_facts") else {}
         print(f"{name}: {json.dumps(last.get('facts', {}))}", file=sys.stderr)
