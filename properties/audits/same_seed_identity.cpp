@@ -119,6 +119,8 @@ void settle(const CheckContext& context, oracle::Verdict& verdict, const Identit
   }
   const std::uint64_t parted = identity.pairs - identity.identical;
   if (!context.settings.promises_same_seed) {
+    verdict.label = oracle::Label::kNotExercised;
+    verdict.evidence += "; the same was not promised";
     verdict.notes.push_back(
         "no promise is broken: arms that spend their coins otherwise differ, and laws judge them. "
         "Where a seed is to give the same tokens with drafts and without, say so "

@@ -232,6 +232,7 @@ TEST(SameSeedIdentity, OnlyNotesADifferenceThatNobodyPromisedAway) {
   const auto verdict = shared_run({3, 2, 2, 0}).judged("same_seed_identity");
   EXPECT_EQ(verdict.kind, VerdictKind::kInconclusive);
   EXPECT_FALSE(verdict.witness);
+  EXPECT_EQ(verdict.label, Label::kNotExercised);  // speaks neither for nor against
   EXPECT_THAT(verdict.notes.front(), HasSubstr("no promise is broken"));
 }
 

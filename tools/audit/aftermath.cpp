@@ -129,10 +129,12 @@ void add_aftermath(const AftermathOrder& order, std::vector<CheckResult>& checks
     if (check.verdict.kind == VerdictKind::kViolated) violated.push_back(&check.verdict);
   }
   const std::vector<FaultSwitch> switches = fault_switches(order.matrix, verdicts);
+  std::set<std::string> laws_told;  // of a setting the first: all are read off the same tokens
   for (Verdict* verdict : violated) {
+    note_switches(switches, *verdict);
+    if (is_counting(*verdict) && !laws_told.insert(verdict->setting).second) continue;
     const Localisation found = localise(order.matrix, order.evidence, order.judge, *verdict);
     verdict->notes.insert(verdict->notes.end(), found.lines.begin(), found.lines.end());
-    note_switches(switches, *verdict);
   }
   if (!order.ask) return;
   DRAFTPROOF_CHECK(order.now != nullptr);

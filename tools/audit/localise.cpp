@@ -294,22 +294,47 @@ std::string told(const FaultTable& table) {
   return text + rest;
 }
 
-/// The table whose groups are farthest apart, beyond their bounds.
-std::string headline(const std::vector<FaultTable>& tables) {
-  std::string line;
-  double widest = 0;
+/// How far the groups of a table are apart beyond their bounds; at most 0: they may be alike.
+double gap_of(const FaultTable& table) {
+  const auto less = [](const FaultGroup& one, const FaultGroup& other) {
+    return one.size < other.size;
+  };
+  const auto [least, most] = std::minmax_element(table.groups.begin(), table.groups.end(), less);
+  return most->bounds.low - least->bounds.high;
+}
+
+std::string headline(const FaultTable& table) {
+  const auto less = [](const FaultGroup& one, const FaultGroup& other) {
+    return one.size < other.size;
+  };
+  const auto [least, most] = std::minmax_element(table.groups.begin(), table.groups.end(), less);
+  return "it differs most by " + table.by + ": " + rounded(most->size) + " at " + most->name +
+         ", " + rounded(least->size) + " at " + least->name + " (" + table.unit + ")";
+}
+
+/// Tables whose groups differ, widest first; of the others their names.
+std::vector<std::string> lines_of(const std::vector<FaultTable>& tables) {
+  std::vector<const FaultTable*> differing;
+  std::string alike;
   for (const FaultTable& table : tables) {
-    const auto less = [](const FaultGroup& one, const FaultGroup& other) {
-      return one.size < other.size;
-    };
-    const auto [least, most] = std::minmax_element(table.groups.begin(), table.groups.end(), less);
-    const double gap = most->bounds.low - least->bounds.high;
-    if (gap <= widest) continue;
-    widest = gap;
-    line = "it differs most by " + table.by + ": " + rounded(most->size) + " at " + most->name +
-           ", " + rounded(least->size) + " at " + least->name + " (" + table.unit + ")";
+    if (gap_of(table) > 0) {
+      differing.push_back(&table);
+    } else {
+      alike += (alike.empty() ? "" : ", ") + table.by;
+    }
   }
-  return line;
+  std::stable_sort(
+      differing.begin(), differing.end(),
+      [](const FaultTable* one, const FaultTable* other) { return gap_of(*one) > gap_of(*other); });
+  std::vector<std::string> lines;
+  if (!differing.empty()) lines.push_back(headline(*differing.front()));
+  for (const FaultTable* table : differing) lines.push_back(told(*table));
+  if (!alike.empty()) lines.push_back("no group stands out by: " + alike);
+  if (!differing.empty())
+    lines.push_back(
+        "groups were chosen after looking, and what was accepted is part of the outcome: they "
+        "describe where it shows, and convict nobody");
+  return lines;
 }
 
 std::vector<FaultTable> tables_of(const CheckContext& context, const oracle::Verdict& verdict) {
@@ -342,11 +367,7 @@ Localisation localise(const Matrix& matrix, const Evidence& evidence, const Judg
     if (&matrix.settings[each.setting] == &*setting) context.cases.push_back(&each);
   found.tables = tables_of(context, verdict);
   if (found.tables.empty()) return found;
-  if (const std::string line = headline(found.tables); !line.empty()) found.lines.push_back(line);
-  for (const FaultTable& table : found.tables) found.lines.push_back(told(table));
-  found.lines.push_back(
-      "groups were chosen after looking, and what was accepted is part of the outcome: they "
-      "describe where it shows, and convict nobody");
+  found.lines = lines_of(found.tables);
   return found;
 }
 

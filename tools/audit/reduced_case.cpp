@@ -24,6 +24,8 @@ using properties::audits::Matrix;
 
 /// Companions of a request, at most.
 constexpr std::size_t kCompanionsMax = 31;
+/// Requests that are written as curl lines each; of more the first alone.
+constexpr std::size_t kCurlMax = 4;
 /// Trials that are judged alone, evenly spread when there are more.
 constexpr std::size_t kAloneMax = 20000;
 
@@ -143,6 +145,7 @@ ReducedCase case_of(const Reduced& reduced, const std::vector<Transcript>& shown
                          ": " + properties::audits::words_of(reduced.requests[i]));
   for (const Arm arm : {Arm::kBaseline, Arm::kSpeculative}) {
     for (const SamplingRequest& request : reduced.requests) {
+      if (count > kCurlMax && &request != &reduced.requests.front()) break;  // the file has all
       const std::string line = curl_of ? curl_of(arm, request) : "";
       if (!line.empty()) made.lines.push_back(line + "   # " + to_string(arm));
     }
