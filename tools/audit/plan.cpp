@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "oracle/claim.h"
 #include "oracle/family.h"
@@ -216,7 +217,10 @@ class Checks {
                              : oracle::visible_distance_of_pairs(check.samples, *log_alarm_, cells);
     check.visible_text =
         check.visible < 1 ? fmt::format("TV {:.2g}", check.visible) : std::string("nothing");
-    check.to_certify = oracle::samples_to_certify(config_.effect_tv, miss(), cells);
+    // A search, and the same one for most settings.
+    const auto [found, is_first] = to_certify_.try_emplace(cells, 0);
+    if (is_first) found->second = oracle::samples_to_certify(config_.effect_tv, miss(), cells);
+    check.to_certify = found->second;
   }
 
   void see_share(const AuditInfo& info, const Samples& samples, PlannedCheck& check) const {
@@ -250,6 +254,7 @@ class Checks {
   std::vector<properties::audits::Check> checks_;
   std::size_t budget_shares_ = 0;
   std::optional<double> log_alarm_;
+  mutable std::map<std::size_t, std::uint64_t> to_certify_;  ///< by cells
 };
 
 void add_assumptions(const AuditConfig& config, const PlanGround& ground, AuditPlan& plan) {
