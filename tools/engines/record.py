@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Records transcripts of an engine where draftproof is not: asks two runners of it the same requests
-(tools/docs/runners.md) and writes a line of JSON an answer, which `draftproof judge FILE` reads.
+"""Records transcripts of an engine where draftproof is not: asks two runners of it the same
+requests (tools/docs/runners.md) and writes a line of JSON an answer, for `draftproof judge FILE`.
 
     tools/engines/record.py --baseline 'COMMAND' --speculative 'COMMAND' --prompt 3,4,5 \\
         [--temperature 0,1] [--top-k 0] [--top-p 1] [--max-tokens 6] [--trials 100] > run.jsonl
