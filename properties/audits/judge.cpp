@@ -43,6 +43,9 @@ std::string missing(const AuditInfo& info, const Matrix& matrix, std::size_t set
   if (info.needs_counters && !speculative.reports_counters) return "the engine reports no counters";
   if (info.needs_logprobs && !has_logprobs(baseline) && !has_logprobs(speculative))
     return "the engine reports no logprobs";
+  if (info.needs_logprobs && !info.is_for_one_server &&
+      matrix.settings[setting].request.logprob_count < 0)
+    return "the setting asks for no logprobs";
   if (info.needs_baseline && !settings.has_baseline) return "there is no baseline arm";
   if (info.needs_shared_seed && !has_shared_seed(matrix, setting))
     return "no case of this setting gives both arms one seed";

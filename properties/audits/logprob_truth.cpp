@@ -54,9 +54,9 @@ class Judge {
   Tally tally(Arm arm) {
     if (kind_ == LogprobKind::kNone || is_one_point()) return {};
     for_each_transcript(context_, arm, [&](const AuditCase&, const Transcript& transcript) {
-      if (transcript.completion.end != CompletionEnd::kFailed &&
-          transcript.request.logprob_count >= 0)
-        add(transcript);
+      const bool is_reported =
+          transcript.request.logprob_count >= 0 || !transcript.completion.logprobs.empty();
+      if (is_reported && transcript.completion.end != CompletionEnd::kFailed) add(transcript);
     });
     return std::move(tally_);
   }

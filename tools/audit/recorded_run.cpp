@@ -75,6 +75,7 @@ SamplingRequest without_seed(SamplingRequest request) {
 struct Seen {
   SamplingRequest request;
   std::uint64_t trials = 0;
+  bool has_logprobs = false;
   std::map<std::uint64_t, std::optional<std::uint64_t>> seeds[2];
 };
 
@@ -89,6 +90,7 @@ void look_at(const std::string& id, const Evidence& evidence, Arm arm, Seen& see
                               trial, to_string(arm)),
                   "case " + id);
     seen.trials = std::max(seen.trials, trial + 1);
+    seen.has_logprobs = seen.has_logprobs || !transcript.completion.logprobs.empty();
     seen.seeds[static_cast<std::size_t>(arm)][trial] = transcript.request.seed;
   }
 }
@@ -147,6 +149,8 @@ RunRecord record_of(const Evidence& evidence) {
                 arm == Arm::kBaseline ? record.judge.baseline : record.judge.speculative);
     }
     record.judge.has_baseline = record.judge.has_baseline || !seen.seeds[0].empty();
+    // Who recorded them need not say that they were asked for.
+    if (seen.has_logprobs && seen.request.logprob_count < 0) seen.request.logprob_count = 0;
     AuditCase audit_case;
     audit_case.id = id;
     audit_case.prompt_name = id.substr(id.find('/') == std::string::npos ? 0 : id.find('/') + 1);
