@@ -36,7 +36,8 @@ TEST_P(Catalogs, HaveOneLineAnEntryAndIdsThatAreAllDifferent) {
 
 INSTANTIATE_TEST_SUITE_P(All, Catalogs,
                          testing::Values("properties", "claims", "rules", "mutants", "kernels",
-                                         "instructions", "checklist", "presets", "engines"),
+                                         "instructions", "checklist", "presets", "engines",
+                                         "audits", "prompts"),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST(ListMutants, NamesAKillerInTheCatalogForEveryOneThatMustDie) {
