@@ -232,8 +232,8 @@ TEST_P(TokenDialects, CarriesPenaltiesAndBiases) {
   EXPECT_FALSE(fits(law_of(dialect, request_of({2, 5}, 1)), counts));
 }
 
-TEST(EngineArms, ScoresWhatItIsGivenWithoutDrawing) {
-  for (const std::string dialect : {"vllm", "sglang"}) {
+TEST(EngineArms, ScoresWhatItIsGiven) {
+  for (const std::string dialect : {"llama.cpp", "vllm", "sglang"}) {
     ServedArm arm(toy(dialect, true));
     const std::vector<reference::Token> tokens = {2, 5, 1, 1, 6};
     const auto scores = arm->score(tokens, 3);
@@ -252,8 +252,8 @@ TEST(EngineArms, ScoresWhatItIsGivenWithoutDrawing) {
       EXPECT_GE(scores[i].size(), 3u);
     }
   }
-  ServedArm arm(toy("llama.cpp", true));
-  EXPECT_TRUE(arm->score({2, 5, 1}, 3).empty()) << "its protocol has no prompt logprobs";
+  ServedArm arm(toy("openai", true));
+  EXPECT_TRUE(arm->score({2, 5, 1}, 3).empty()) << "that API has no logprobs of prompts";
 }
 
 TEST(EngineArms, HandsOnCountersThatMoveWithDraftsOnly) {

@@ -225,15 +225,22 @@ std::optional<Json> HttpArm::asked(const Call& call) const {
 std::vector<std::vector<properties::TokenLogprob>> HttpArm::score(
     const std::vector<reference::Token>& tokens, int candidate_count) {
   const Session own = session();
-  const auto call = known().dialect->score_call(tokens, candidate_count, own);
-  if (!call) return {};
+  const std::vector<Call> calls = known().dialect->score_calls(tokens, candidate_count, own);
+  if (calls.empty()) return {};
+  std::vector<Json> answers;
+  for (const Call& call : calls) {
+    auto answer = asked(call);
+    if (!answer) return {};
+    answers.push_back(std::move(*answer));
+  }
   try {
-    const auto answer = asked(*call);
-    return answer ? known().dialect->scores(*answer, tokens, own)
-                  : std::vector<std::vector<properties::TokenLogprob>>();
+    return known().dialect->scores(answers, tokens, candidate_count, own);
   } catch (const BadAnswer& bad) {
     throw Error(ErrorKind::kEnvironment, std::string("no answer of this protocol: ") + bad.what(),
-                pool_.url().text() + call->path);
+                pool_.url().text() + calls.front().path);
+  } catch (const Json::exception& bad) {
+    throw Error(ErrorKind::kEnvironment, std::string("no answer of this protocol: ") + bad.what(),
+                pool_.url().text() + calls.front().path);
   }
 }
 

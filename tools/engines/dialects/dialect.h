@@ -96,17 +96,19 @@ class Dialect {
   /// The single answers in that of together(). Throws BadAnswer.
   virtual std::vector<Json> apart(const Json& /*answer*/) const { return {}; }
 
-  /// nullopt: the protocol cannot.
-  virtual std::optional<Call> score_call(const std::vector<reference::Token>& /*tokens*/,
-                                         int /*candidate_count*/,
-                                         const Session& /*session*/) const {
-    return std::nullopt;
-  }
-  virtual std::vector<std::vector<properties::TokenLogprob>> scores(
-      const Json& /*answer*/, const std::vector<reference::Token>& /*tokens*/,
-      const Session& /*session*/) const {
+  /// Calls whose answers hold the candidates of every token behind its prefix, its own one among
+  /// them. Empty: the protocol cannot.
+  virtual std::vector<Call> score_calls(const std::vector<reference::Token>& /*tokens*/,
+                                        int /*candidate_count*/, const Session& /*session*/) const {
     return {};
   }
+  /// One entry a token; the first has none. Precondition: `answers` are those of score_calls().
+  virtual std::vector<std::vector<properties::TokenLogprob>> scores(
+      const std::vector<Json>& /*answers*/, const std::vector<reference::Token>& /*tokens*/,
+      int /*candidate_count*/, const Session& /*session*/) const {
+    return {};
+  }
+  /// nullopt: the protocol cannot.
   virtual std::optional<Call> tokenize_call(const std::string& /*text*/, const Session&) const {
     return std::nullopt;
   }

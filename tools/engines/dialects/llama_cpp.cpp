@@ -14,7 +14,7 @@
 
 #include "reference/error.h"
 #include "tools/engines/dialects/answer_fields.h"
-#include "tools/engines/dialects/regex_grammar.h"
+#include "tools/engines/dialects/llama_cpp_settings.h"
 
 namespace draftproof::tools::engines {
 namespace {
@@ -23,156 +23,10 @@ using properties::Completion;
 using properties::CompletionEnd;
 using properties::SamplingRequest;
 
-constexpr std::uint64_t kLlamaSeedMax = std::numeric_limits<std::uint32_t>::max() - 1ull;
-constexpr int kLlamaWindow = 64;  ///< of penalties, where a request names none
-constexpr int kBannedIdsMax = 1 << 16;
-constexpr std::size_t kTogetherMax = 64;  ///< prompts in one body
+constexpr std::size_t kTogetherMax = 64;          ///< prompts in one body
+constexpr std::size_t kScoredTogether = 1 << 16;  ///< candidates in one answer, about
 
 const char* const kProbabilities = "completion_probabilities";
-
-Words llama_words() {
-  Words words{.engine = "llama.cpp"};
-  words.has_window = true;
-  words.has_allowed_ids = true;
-  words.has_min_tokens = false;
-  words.has_stop_ids = false;
-  return words;
-}
-
-/// Pairs; false bans. What is not allowed is banned id by id.
-Json bias_pairs(const reference::Adjustments& adjustments, const Session& session) {
-  Json pairs = Json::array();
-  for (const auto& [token, bias] : adjustments.logit_bias)
-    pairs.push_back({token, std::isfinite(bias) ? Json(bias) : Json(false)});
-  if (!adjustments.allowed_ids) return pairs;
-  if (session.vocab_size == 0 || session.vocab_size > kBannedIdsMax)
-    no_word("adjustments.allowed_ids", "llama.cpp",
-            fmt::format("others are banned one by one, which is done up to {} ids; take a grammar",
-                        kBannedIdsMax));
-  std::vector<bool> is_allowed(static_cast<std::size_t>(session.vocab_size), false);
-  for (const auto id : *adjustments.allowed_ids) is_allowed[static_cast<std::size_t>(id)] = true;
-  for (int id = 0; id < session.vocab_size; ++id)
-    if (!is_allowed[static_cast<std::size_t>(id)]) pairs.push_back({id, false});
-  return pairs;
-}
-
-Json adapters_of(const std::string& name, const Session& session) {
-  if (name.empty()) return Json::array();
-  for (std::size_t i = 0; i < session.adapters.size(); ++i) {
-    const std::string& path = session.adapters[i];
-    if (name == path || name == std::to_string(i) || path.ends_with("/" + name))
-      return Json::array({{{"id", i}, {"scale", 1.0}}});
-  }
-  throw Error(ErrorKind::kInput,
-              fmt::format("\"{}\" is no adapter of this server, which was started with {}; name it "
-                          "by its file or its place in /lora-adapters",
-                          name, session.adapters.size()),
-              "adapter");
-}
-
-Json llama_settings(const SamplingRequest& request, const Session& session) {
-  const auto& sampling = request.sampling;
-  const auto& penalties = request.adjustments.penalties;
-  Json body = {{"n_predict", request.max_tokens},
-               {"samplers", {"penalties", "top_k", "top_p", "min_p", "temperature"}},
-               {"temperature", sampling.temperature},
-               {"top_k", sampling.top_k},
-               {"top_p", sampling.top_p},
-               {"min_p", sampling.min_p},
-               {"typical_p", 1.0},
-               {"top_n_sigma", -1.0},
-               {"dynatemp_range", 0.0},
-               {"xtc_probability", 0.0},
-               {"dry_multiplier", 0.0},
-               {"mirostat", 0},
-               {"repeat_penalty", penalties.repetition},
-               {"repeat_last_n", penalties.last_n.value_or(kLlamaWindow)},
-               {"frequency_penalty", penalties.frequency},
-               {"presence_penalty", penalties.presence},
-               {"logit_bias", bias_pairs(request.adjustments, session)},
-               {"ignore_eos", request.ignores_end},
-               {"stop", Json::array()},
-               {"grammar", request.grammar.empty() ? "" : gbnf_of_regex(request.grammar)},
-               {"lora", adapters_of(request.adapter, session)},
-               {"n_probs", request.logprob_count < 0 ? 0 : std::max(1, request.logprob_count)},
-               {"post_sampling_probs", false},
-               {"return_tokens", true},
-               {"cache_prompt", request.uses_prefix_cache},
-               {"stream", request.is_streamed}};
-  body["seed"] = request.seed ? Json(*request.seed) : Json(-1);
-  if (session.is_draftless) body["speculative.n_max"] = 0;
-  return body;
-}
-
-bool is_same(const Json& sent, const Json& echoed) {
-  if (sent.is_number() && echoed.is_number())
-    return static_cast<float>(sent.get<double>()) == static_cast<float>(echoed.get<double>());
-  return sent == echoed;
-}
-
-[[noreturn]] void other_echo(const std::string& field, const Json& sent, const std::string& echo) {
-  throw Error(ErrorKind::kInput,
-              fmt::format("was sent as {}, and the engine says that it used {}; this build takes "
-                          "the field otherwise, so nothing can be judged under it",
-                          sent.dump(), echo),
-              field);
-}
-
-void require_bias_echo(const Json& sent, const Json& echo) {
-  for (const Json& pair : sent) {
-    const bool is_there = std::any_of(echo.begin(), echo.end(), [&](const Json& each) {
-      if (!each.is_object() || each.value("token", Json()) != pair[0]) return false;
-      const Json bias = each.value("bias", Json());
-      return pair[1] == false ? bias.is_null() || bias == false : is_same(pair[1], bias);
-    });
-    if (!is_there) other_echo("logit_bias", pair, echo.dump());
-  }
-}
-
-/// What the engine says it used is what was sent. Fields that a build does not repeat are taken on
-/// trust, but for the switch of drafts.
-void require_echo(const Json& sent, const Json& settings) {
-  for (const char* field : {"n_predict",
-                            "temperature",
-                            "top_k",
-                            "top_p",
-                            "min_p",
-                            "typical_p",
-                            "top_n_sigma",
-                            "dynatemp_range",
-                            "xtc_probability",
-                            "dry_multiplier",
-                            "mirostat",
-                            "repeat_penalty",
-                            "frequency_penalty",
-                            "presence_penalty",
-                            "n_probs",
-                            "samplers",
-                            "grammar",
-                            "ignore_eos",
-                            "stop",
-                            "post_sampling_probs"}) {
-    const auto echoed = settings.find(field);
-    if (echoed != settings.end() && !is_same(sent.at(field), *echoed))
-      other_echo(field, sent.at(field), echoed->dump());
-  }
-  // Negative ones are replaced by what they mean.
-  for (const char* field : {"seed", "repeat_last_n"}) {
-    const auto echoed = settings.find(field);
-    if (echoed != settings.end() && sent.at(field).get<double>() >= 0 && sent.at(field) != *echoed)
-      other_echo(field, sent.at(field), echoed->dump());
-  }
-  if (const auto bias = settings.find("logit_bias"); bias != settings.end() && bias->is_array())
-    require_bias_echo(sent.at("logit_bias"), *bias);
-  if (!sent.contains("speculative.n_max")) return;
-  const auto switched = settings.find("speculative.n_max");
-  if (switched == settings.end() || *switched != 0)
-    throw Error(ErrorKind::kInput,
-                "this build does not take the request's switch of drafts (its answer does not "
-                "repeat it, llama.cpp#23052); start a second server without a draft for the "
-                "baseline",
-                "speculative.n_max");
-}
 
 void add_llama_logprobs(const Json& entries, const SamplingRequest& request, const Session& session,
                         Completion& completion) {
@@ -264,7 +118,6 @@ class LlamaCpp final : public Dialect {
   }
 
   Call call(const SamplingRequest& request, const Session& session) const override {
-    require_words(request, llama_words(), kLlamaSeedMax, session);
     Json body = llama_settings(request, session);
     body["prompt"] = prompt_of(request);
     return {"/completion", std::move(body)};
@@ -331,7 +184,6 @@ class LlamaCpp final : public Dialect {
     Json body;
     Json prompts = Json::array();
     for (const SamplingRequest& request : requests) {
-      require_words(request, llama_words(), kLlamaSeedMax, session);
       if (request.prompt.empty()) return std::nullopt;
       Json settings = llama_settings(request, session);
       if (body.is_null()) body = settings;
@@ -347,6 +199,56 @@ class LlamaCpp final : public Dialect {
     return {answer};
   }
 
+  /// There are no logprobs of prompts, so each prefix is asked for the whole row behind it. A
+  /// request of one token drafts nothing, and that token's row is told truly by servers that draft.
+  std::vector<Call> score_calls(const std::vector<reference::Token>& tokens, int candidate_count,
+                                const Session& session) const override {
+    if (session.vocab_size == 0) return {};
+    SamplingRequest request;
+    request.prompt = tokens;
+    request.max_tokens = 1;
+    request.sampling.temperature = 0;
+    request.logprob_count = std::max(candidate_count, session.vocab_size);
+    request.uses_prefix_cache = false;  // what is judged are caches, too
+    const Json settings = llama_settings(request, session);
+    const std::size_t together =
+        std::clamp(kScoredTogether / static_cast<std::size_t>(session.vocab_size), std::size_t{1},
+                   kTogetherMax);
+    std::vector<Call> calls;
+    for (std::size_t length = 1; length < tokens.size(); ++length) {
+      if ((length - 1) % together == 0) {
+        calls.push_back({"/completion", settings});
+        calls.back().body["prompt"] = Json::array();
+      }
+      calls.back().body["prompt"].push_back(std::vector<reference::Token>(
+          tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(length)));
+    }
+    return calls;
+  }
+
+  std::vector<std::vector<properties::TokenLogprob>> scores(
+      const std::vector<Json>& answers, const std::vector<reference::Token>& tokens,
+      int candidate_count, const Session& session) const override {
+    SamplingRequest request;
+    request.logprob_count = session.vocab_size;
+    std::vector<std::vector<properties::TokenLogprob>> scores(1);
+    for (const Json& answer : answers) {
+      for (const Json& each : apart(answer)) {
+        Completion completion;
+        completion.token_ids =
+            tokens_of(field_of(each, "tokens", ""), session.vocab_size, "tokens");
+        add_llama_logprobs(field_of(each, kProbabilities, ""), request, session, completion);
+        if (completion.top_logprobs.size() != 1 || scores.size() >= tokens.size())
+          throw BadAnswer("the answers are not one row for each prefix");
+        scores.push_back(
+            kept(std::move(completion.top_logprobs[0]), tokens[scores.size()], candidate_count));
+      }
+    }
+    if (scores.size() != tokens.size())
+      throw BadAnswer("the answers are not one row for each prefix");
+    return scores;
+  }
+
   std::optional<Call> tokenize_call(const std::string& text, const Session&) const override {
     return Call{"/tokenize", {{"content", text}, {"add_special", false}}};
   }
@@ -356,6 +258,16 @@ class LlamaCpp final : public Dialect {
   }
 
  private:
+  /// The likeliest ones, and the token's own.
+  static std::vector<properties::TokenLogprob> kept(std::vector<properties::TokenLogprob> row,
+                                                    reference::Token own, int candidate_count) {
+    const auto count = static_cast<std::size_t>(std::max(candidate_count, 0));
+    std::vector<properties::TokenLogprob> list;
+    for (std::size_t i = 0; i < row.size(); ++i)
+      if (i < count || row[i].token == own) list.push_back(row[i]);
+    return list;
+  }
+
   static void end(const std::string& type, const SamplingRequest& request, Completion& completion) {
     completion.finish_reason = type;
     completion.end = type == "limit" ? CompletionEnd::kLength : CompletionEnd::kStop;

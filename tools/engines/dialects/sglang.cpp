@@ -263,8 +263,8 @@ class Sglang final : public Dialect {
     return answer.get<std::vector<Json>>();
   }
 
-  std::optional<Call> score_call(const std::vector<reference::Token>& tokens, int candidate_count,
-                                 const Session& session) const override {
+  std::vector<Call> score_calls(const std::vector<reference::Token>& tokens, int candidate_count,
+                                const Session& session) const override {
     SamplingRequest request;
     request.prompt = tokens;
     request.max_tokens = 1;
@@ -274,12 +274,13 @@ class Sglang final : public Dialect {
     Json body = sglang_settings(request, session);
     body["input_ids"] = tokens;
     body["logprob_start_len"] = 0;
-    return Call{"/generate", std::move(body)};
+    return {Call{"/generate", std::move(body)}};
   }
 
-  std::vector<std::vector<TokenLogprob>> scores(const Json& answer,
-                                                const std::vector<reference::Token>& tokens,
+  std::vector<std::vector<TokenLogprob>> scores(const std::vector<Json>& answers,
+                                                const std::vector<reference::Token>& tokens, int,
                                                 const Session& session) const override {
+    const Json& answer = answers.at(0);
     const Json& meta = field_of(answer, "meta_info", "");
     const Json& own = field_of(meta, "input_token_logprobs", "meta_info");
     if (!own.is_array() || own.size() != tokens.size())

@@ -175,8 +175,8 @@ class Vllm final : public Dialect {
     return parts;
   }
 
-  std::optional<Call> score_call(const std::vector<reference::Token>& tokens, int candidate_count,
-                                 const Session& session) const override {
+  std::vector<Call> score_calls(const std::vector<reference::Token>& tokens, int candidate_count,
+                                const Session& session) const override {
     SamplingRequest request;
     request.prompt = tokens;
     request.max_tokens = 1;
@@ -185,12 +185,13 @@ class Vllm final : public Dialect {
     Json body = vllm_settings(request, session);
     body["prompt"] = tokens;
     body["prompt_logprobs"] = std::max(candidate_count, 0);
-    return Call{"/v1/completions", std::move(body)};
+    return {Call{"/v1/completions", std::move(body)}};
   }
 
   std::vector<std::vector<properties::TokenLogprob>> scores(
-      const Json& answer, const std::vector<reference::Token>& tokens,
+      const std::vector<Json>& answers, const std::vector<reference::Token>& tokens, int,
       const Session& session) const override {
+    const Json& answer = answers.at(0);
     const std::string place = "choices[0].prompt_logprobs";
     const Json& rows = field_of(choice_of(answer), "prompt_logprobs", "choices[0]");
     if (!rows.is_array() || rows.size() != tokens.size())
