@@ -37,10 +37,21 @@ Standing standing_of(Claim claim, const std::vector<report::CheckResult>& checks
   return standing;
 }
 
+/// What is emitted; where no check speaks of any of it, every claim counts.
+bool is_of_the_ladder(Claim claim) {
+  return claim == Claim::kWellFormed || claim == Claim::kSupportSafe ||
+         claim == Claim::kGreedyExact || claim == Claim::kMarginalLossless ||
+         claim == Claim::kSequenceLossless;
+}
+
 std::vector<Claim> asked(const GateSettings& settings,
                          const std::vector<report::CheckResult>& checks) {
   std::vector<Claim> claims;
+  const bool has_ladder = std::any_of(checks.begin(), checks.end(), [](const auto& check) {
+    return is_of_the_ladder(check.verdict.claim);
+  });
   for (const Claim claim : oracle::all_claims()) {
+    if (settings.required_claims.empty() && has_ladder && !is_of_the_ladder(claim)) continue;
     const auto& names = settings.required_claims;
     const bool is_asked =
         names.empty()

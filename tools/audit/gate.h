@@ -3,8 +3,10 @@
 //   1    a check is violated and known.toml does not accept it, or known.toml accepts what is gone
 //   2    a claim that is asked for is not shown: a check of it is inconclusive, or none is there
 //   0    every claim asked for is upheld
-// Claims asked for are those of [gate] require; where none is named, all that have a check. A check
-// that was NOT EXERCISED speaks neither for nor against its claim, which needs another one then.
+// Claims asked for are those of [gate] require; where none is named, those of the ladder (what is
+// emitted) that have a check: side claims (seeds, logprobs, counters) may stay open, and count as
+// soon as they are violated. A check that was NOT EXERCISED speaks neither for nor against its
+// claim, which needs another one then.
 #pragma once
 
 #include <string>

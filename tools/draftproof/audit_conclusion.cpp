@@ -8,6 +8,7 @@
 #include <ostream>
 
 #include "reference/error.h"
+#include "tools/audit/speed.h"
 #include "tools/draftproof/check_run.h"
 #include "tools/draftproof/interrupt.h"
 #include "tools/draftproof/run_output.h"
@@ -102,11 +103,12 @@ ExitCode conclude(const Conclusion& conclusion, const Streams& streams) {
   for (const auto& exempted : audit::exemptions(conclusion.record.matrix, conclusion.judge))
     reporters.on(exempted);
   for (std::size_t i = 0; i < checks.size(); ++i) reporters.on(report::CheckFinished{i, checks[i]});
+  if (auto speed = audit::speed_section(conclusion.record.matrix, conclusion.evidence,
+                                        conclusion.record.arrivals))
+    reporters.on(*speed);
   for (const std::string& warning : conclusion.warnings) reporters.on(report::Warning{warning});
   if (code != ExitCode::kUpheld)
     for (const std::string& reason : gate.reasons) reporters.on(report::Warning{"gate: " + reason});
-  for (const std::string& line : conclusion.record.not_exercised)
-    reporters.on(report::CheckExempted{"not asked", line});
   reporters.on(report::RunFinished{static_cast<int>(code), conclusion.is_interrupted,
                                    conclusion.allows_inconclusive, conclusion.seconds});
   keep_findings(conclusion, runs.folder(), checks, streams);

@@ -1,0 +1,146 @@
+// The section "speed" of a report: a table for people, every number for programs.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "oracle/speed/metrics.h"
+#include "tools/audit/speed.h"
+#include "tools/report/table.h"
+
+namespace draftproof::tools::audit {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr double kConfidence = 0.95;
+
+std::string milliseconds(const std::optional<double>& seconds) {
+  return seconds ? fmt::format("{:.3g} ms", *seconds * 1000) : "not reported";
+}
+
+std::string number(const std::optional<double>& value) {
+  return value ? fmt::format("{:.3g}", *value) : "not reported";
+}
+
+ordered_json json_of(const std::optional<double>& value) {
+  return value ? ordered_json(*value) : ordered_json(nullptr);
+}
+
+ordered_json json_of(const ArmSpeed& arm) {
+  return {{"answers", arm.answers},
+          {"tokens", arm.tokens},
+          {"ttft_s", json_of(arm.ttft)},
+          {"itl_s", json_of(arm.itl)},
+          {"latency_s", json_of(arm.latency)},
+          {"latency_p99_s", json_of(arm.latency_tail)},
+          {"token_time_s", json_of(arm.token_time)},
+          {"decode_share", json_of(arm.decode_share)},
+          {"cold_latency_s", json_of(arm.cold_latency)},
+          {"committed_per_call", json_of(arm.committed_per_call())},
+          {"draft_acceptance", json_of(arm.draft_acceptance())}};
+}
+
+std::string ratio_text(const CohortSpeed& cohort) {
+  if (!cohort.ratio) return "not reported";
+  std::string text = fmt::format("{:.3g}", cohort.ratio->value);
+  if (const auto& interval = cohort.ratio->interval)
+    text += fmt::format(" ({:.3g} to {:.3g})", interval->low, interval->high);
+  return text;
+}
+
+std::string sentence_of(const CohortSpeed& all) {
+  const std::string what = all.is_streamed ? "between tokens" : "of whole answers, per token";
+  if (!all.ratio || !all.ratio->interval)
+    return "Too few answers of both arms for a statement about speed.\n";
+  const auto& interval = *all.ratio->interval;
+  const char* says = interval.low > 1    ? "speculation gains time on these requests"
+                     : interval.high < 1 ? "speculation costs time on these requests"
+                                         : "no gain and no loss of time is shown";
+  return fmt::format("Time {} off / on: {} at {:.0f}%: {}. Committed tokens per target call: {}.\n",
+                     what, ratio_text(all), 100 * kConfidence, says,
+                     number(all.speculative.committed_per_call()));
+}
+
+report::Table table_of(const std::vector<CohortSpeed>& speeds) {
+  using report::Align;
+  report::Table table({{"cohort"},
+                       {"arm"},
+                       {"answers", Align::kRight},
+                       {"first token", Align::kRight},
+                       {"between tokens", Align::kRight},
+                       {"latency", Align::kRight},
+                       {"99%", Align::kRight},
+                       {"decoding", Align::kRight},
+                       {"committed a call", Align::kRight},
+                       {"accepted", Align::kRight},
+                       {"off / on", Align::kRight}});
+  for (const CohortSpeed& cohort : speeds)
+    for (const bool is_baseline : {true, false}) {
+      const ArmSpeed& arm = is_baseline ? cohort.baseline : cohort.speculative;
+      if (arm.answers == 0) continue;
+      table.add(
+          {cohort.name, is_baseline ? "baseline" : "speculative", report::grouped(arm.answers),
+           milliseconds(arm.ttft), milliseconds(arm.itl), milliseconds(arm.latency),
+           milliseconds(arm.latency_tail),
+           arm.decode_share ? fmt::format("{:.0f}%", 100 * *arm.decode_share) : "not reported",
+           is_baseline ? "" : number(arm.committed_per_call()),
+           is_baseline ? "" : number(arm.draft_acceptance()),
+           is_baseline ? "" : ratio_text(cohort)});
+    }
+  return table;
+}
+
+/// What the engine told step by step, by the metrics of oracle/speed.
+ordered_json metrics_json(const oracle::speed::Trace& trace) {
+  ordered_json list = ordered_json::array();
+  for (const auto& cohort : oracle::speed::cohorts_of(trace))
+    for (const auto& metric : oracle::speed::metrics_of(cohort)) {
+      ordered_json values = ordered_json::object();
+      for (const auto& [label, value] : metric.values)
+        values[label.empty() ? "value" : label] = value;
+      list.push_back({{"cohort", cohort.name},
+                      {"id", metric.id},
+                      {"unit", metric.unit},
+                      {"values", metric.is_reported() ? values : ordered_json(nullptr)}});
+    }
+  return list;
+}
+
+}  // namespace
+
+std::optional<report::Section> speed_section(const properties::audits::Matrix& matrix,
+                                             const properties::audits::Evidence& evidence,
+                                             const std::string& arrivals) {
+  const auto speeds = speeds_of(matrix, evidence, kConfidence);
+  const CohortSpeed& all = speeds.front();
+  if (!all.baseline.latency && !all.speculative.latency) return std::nullopt;
+  const std::string load = arrivals.empty() ? "closed loop" : "open loop, " + arrivals;
+  std::string notes = fmt::format(
+      "Same prompts, same order in both arms ({}); warm-up left out. First answers of arms just "
+      "begun: {} and {}.\n",
+      load, milliseconds(all.baseline.cold_latency), milliseconds(all.speculative.cold_latency));
+  ordered_json cohorts = ordered_json::array();
+  for (const CohortSpeed& each : speeds) {
+    ordered_json ratio = nullptr;
+    if (each.ratio) {
+      ratio = {{"value", each.ratio->value}, {"of", each.is_streamed ? "itl" : "token_time"}};
+      if (each.ratio->interval)
+        ratio["interval"] = {each.ratio->interval->low, each.ratio->interval->high};
+    }
+    cohorts.push_back({{"name", each.name},
+                       {"baseline", json_of(each.baseline)},
+                       {"speculative", json_of(each.speculative)},
+                       {"off_over_on", ratio}});
+  }
+  const ordered_json json = {{"load", load},
+                             {"confidence", kConfidence},
+                             {"cohorts", cohorts},
+                             {"metrics", metrics_json(trace_of(matrix, evidence))}};
+  const report::Table table = table_of(speeds);
+  return report::Section{"speed", "Speed of these requests",
+                         sentence_of(all) + "\n" + table.text() + "\n" + notes,
+                         sentence_of(all) + "\n" + table.markdown() + "\n" + notes, json.dump()};
+}
+
+}  // namespace draftproof::tools::audit
