@@ -250,6 +250,7 @@ inconclusive = "pass"
   ASSERT_TRUE(config.speculative.process);
   EXPECT_EQ(config.speculative.client.url, "http://127.0.0.1:{port}");
   EXPECT_EQ(config.speculative.process->ready_timeout_s, 600);
+  EXPECT_EQ(config.speculative.process->ready_url, "http://127.0.0.1:{port}/health");
   EXPECT_EQ(config.speculative.client.requests_per_second_max, 2);
   EXPECT_EQ(config.speculative.client.retry.attempt_max, 1);
   EXPECT_EQ(config.speculative.expect.at("draft_count"), "4");

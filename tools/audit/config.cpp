@@ -67,6 +67,12 @@ void read_process(const ConfigValues& values, const std::string& of, ArmConfig& 
   arm.process->ready_timeout_s = *values.number(of + "ready_timeout");
   arm.process->stop_timeout_s = *values.number(of + "stop_timeout");
   if (arm.client.url.empty()) arm.client.url = "http://127.0.0.1:{port}";
+  // Servers take connections while their model loads; these say when it has.
+  const std::string& engine = arm.client.engine;
+  const bool has_health =
+      engine == "llama.cpp" || engine == "vllm" || engine == "sglang" || engine == "tgi";
+  if (arm.process->ready_url.empty() && has_health)
+    arm.process->ready_url = arm.client.url + "/health";
 }
 
 std::map<std::string, std::string> table_of(const ConfigValues& values, const std::string& name) {
