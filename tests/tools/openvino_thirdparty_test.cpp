@@ -21,7 +21,9 @@ class OpenvinoGenai : public RealEngine {
     write_toy(tools::toys::draft_of(target, "near"), "near", "gpt2", TensorFormat::kF16);
   }
 
-  Options plain() const { return {{"model", gguf("target")}, {"prefix-caching", "off"}}; }
+  Options plain() const {
+    return {{"model", gguf("target")}, {"prefix-caching", "off"}, {"threads", "1"}};
+  }
   Options with(const Options& more) const {
     Options options = more;
     options.merge(plain());

@@ -28,6 +28,7 @@ def parse():
     parser.add_argument("--max-ngram-size", type=int, default=2)
     parser.add_argument("--prefix-caching", choices=["on", "off", "default"], default="default")
     parser.add_argument("--device", default="CPU")
+    parser.add_argument("--threads", type=int, help="the engine's choice; 1 where cores are shared")
     parser.add_argument("--default-precision", action="store_true")
     options = parser.parse_args()
     if options.draft_model and options.prompt_lookup:
@@ -50,6 +51,8 @@ def pipeline_of(genai, options, work):
     hints = {}
     if not options.default_precision:
         hints = {"INFERENCE_PRECISION_HINT": "f32", "KV_CACHE_PRECISION": "f32"}
+    if options.threads:
+        hints["INFERENCE_NUM_THREADS"] = options.threads
     arguments = dict(hints)
     if options.draft_model:
         folder = draft_folder(genai, options.draft_model, options.device, hints, work)
