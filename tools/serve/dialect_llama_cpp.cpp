@@ -30,8 +30,7 @@ const std::vector<std::string>& chain() {
 void apply_samplers(const std::vector<std::string>& samplers, Order& order) {
   std::size_t next = 0;
   for (const std::string& name : samplers) {
-    const auto found =
-        std::find(chain().begin(), chain().end(), name == "typical_p" ? "typ_p" : name);
+    const auto found = std::ranges::find(chain(), name == "typical_p" ? "typ_p" : name);
     const auto at = static_cast<std::size_t>(found - chain().begin());
     if (found == chain().end() || at < next)
       throw Error(ErrorKind::kInput,
@@ -41,9 +40,7 @@ void apply_samplers(const std::vector<std::string>& samplers, Order& order) {
                   "samplers");
     next = at + 1;
   }
-  const auto has = [&](const char* name) {
-    return std::find(samplers.begin(), samplers.end(), name) != samplers.end();
-  };
+  const auto has = [&](const char* name) { return std::ranges::count(samplers, name) > 0; };
   reference::Sampling& sampling = order.spec.sampling;
   if (!has("penalties")) order.spec.adjustments.penalties = {};
   if (!has("top_k")) sampling.top_k = 0;
@@ -323,8 +320,7 @@ Json tokenized(const Json& body, const Served& served) {
   Fields fields(body);
   const std::string text = fields.text("content").value_or("");
   const bool has_pieces = fields.flag("with_pieces").value_or(false);
-  fields.accept("add_special");
-  fields.accept("parse_special");
+  for (const char* idle : {"add_special", "parse_special"}) fields.accept(idle);
   fields.end();
   Json tokens = Json::array();
   for (const Token id : tokenize(*served.spelling, text, "content"))
