@@ -26,6 +26,23 @@ constexpr double kSecondsBetweenQuestions = 5;
 /// Seeds below 2^31 are taken by every engine.
 constexpr bool kNarrowSeeds = true;
 
+/// So many likeliest candidates every engine gives of a position of the prompt.
+constexpr int kUsualCandidates = 20;
+
+/// Candidates of each position that rescoring needs of this request; 0: it cannot be rescored.
+int candidates_for(const SamplingRequest& request, int vocab_size) {
+  if (!request.grammar.empty() || !request.adapter.empty()) return 0;
+  const reference::Sampling& sampling = request.sampling;
+  if (request.adjustments != reference::Adjustments{}) return vocab_size;
+  if (sampling.temperature == 0) return 2;
+  if (sampling.top_k > 0 && (vocab_size == 0 || sampling.top_k < vocab_size))
+    return static_cast<int>(sampling.top_k) + 1;
+  // Without filters all others are one cell.
+  const bool is_open = sampling.temperature == 1 && sampling.top_p >= 1 && sampling.min_p <= 0;
+  if (!is_open) return vocab_size;
+  return vocab_size == 0 ? kUsualCandidates : std::min(vocab_size, kUsualCandidates);
+}
+
 /// Thrown through the loops: the run is over.
 struct Ended {
   CollectEnd end;
@@ -244,10 +261,11 @@ class Collection {
   }
 
   bool is_scored(const AuditCase& of, std::uint64_t trial) const {
-    return of.request.sampling.temperature > 0 && trial < plan_.scored_trials;
+    return trial < plan_.scored_trials &&
+           candidates_for(of.request, plan_.judge.speculative.vocab_size) > 0;
   }
 
-  /// The trial's prompt and output, seen once more by the server that gave it.
+  /// The trial's prompt and output, read once more.
   void score(const AuditCase& of, std::uint64_t trial) {
     const TrialKey key{Arm::kSpeculative, of.id, trial, properties::kScoreRepeat};
     const auto& answers = evidence_.of(of.id, Arm::kSpeculative);
@@ -262,14 +280,12 @@ class Collection {
     scored.request = emitted.request;
     scored.request.max_tokens = 0;
     scored.logprob_kind = properties::LogprobKind::kRaw;
+    scored.completion.end = CompletionEnd::kLength;
     auto& prompt = scored.request.prompt;
     prompt.insert(prompt.end(), emitted.completion.token_ids.begin(),
                   emitted.completion.token_ids.end());
-    const int vocab_size = plan_.judge.speculative.vocab_size;
-    const auto top_k = emitted.request.sampling.top_k;
-    const int candidates = top_k > 0 && (vocab_size == 0 || top_k < vocab_size)
-                               ? static_cast<int>(top_k) + 1
-                               : vocab_size;
+    const int candidates = candidates_for(of.request, plan_.judge.speculative.vocab_size);
+    scored.request.logprob_count = candidates;
     try {
       ++requests_;
       scored.completion.top_logprobs = hooks_.score(prompt, candidates);
@@ -309,9 +325,10 @@ class Collection {
   /// The first answer of each arm is kept as a cold one; the others are thrown away.
   void warm_up() {
     const AuditCase& first = *states_.front().cases.front();
+    const std::string cold = cold_case(plan_.matrix.settings[first.setting]);
     for (const Arm arm : arms()) {
       const double begin = hooks_.now();
-      std::uint64_t trial = evidence_.of(kColdCase, arm).size();
+      std::uint64_t trial = evidence_.of(cold, arm).size();
       bool is_first = true;
       do {
         look_at_limits(1);
@@ -320,7 +337,7 @@ class Collection {
         try {
           const auto completions = answers(arm, {request}, first.setting);
           if (is_first)
-            keep({{{arm, kColdCase, trial, 0},
+            keep({{{arm, cold, trial, 0},
                    request,
                    completions.front(),
                    kind_of(arm, completions.front())}});
@@ -343,6 +360,10 @@ class Collection {
 };
 
 }  // namespace
+
+std::string cold_case(const properties::audits::Setting& setting) { return "cold:" + setting.id; }
+
+bool is_cold_case(const std::string& case_id) { return case_id.starts_with("cold:"); }
 
 CollectResult collect(const CollectPlan& plan, const CollectHooks& hooks, Evidence& evidence) {
   return Collection(plan, hooks, evidence).run();

@@ -22,7 +22,9 @@
 namespace draftproof::tools::audit {
 
 /// `case_id` of the first answers of arms that were just started: of no case, and judged by nobody.
-inline constexpr const char* kColdCase = "cold";
+/// One for each first setting, so that shards, which share none, can be merged.
+std::string cold_case(const properties::audits::Setting& setting);
+bool is_cold_case(const std::string& case_id);
 
 struct CollectPlan {
   const properties::audits::Matrix& matrix;

@@ -141,6 +141,7 @@ RunRecord record_of(const Evidence& evidence) {
   for (properties::Capabilities* arm : {&record.judge.baseline, &record.judge.speculative})
     arm->takes_seed = false;
   for (const std::string& id : evidence.case_ids()) {
+    if (is_cold_case(id)) continue;
     Seen seen;
     for (const Arm arm : {Arm::kBaseline, Arm::kSpeculative}) {
       look_at(id, evidence, arm, seen);
@@ -206,10 +207,10 @@ RecordedRun read_run(const std::vector<std::string>& files) {
     run.record = record_of(run.evidence);
     return run;
   }
-  std::set<std::string> known = {kColdCase};
+  std::set<std::string> known;
   for (const AuditCase& each : run.record.matrix.cases) known.insert(each.id);
   for (const std::string& id : run.evidence.case_ids())
-    if (!known.contains(id))
+    if (!known.contains(id) && !is_cold_case(id))
       throw Error(ErrorKind::kInput, "is of another run: " + first_store + " has no such case",
                   "case " + id);
   return run;

@@ -58,7 +58,8 @@ void count(const Completion& completion, ArmSpeed& arm) {
   arm.emitted = arm.emitted.value_or(0) + completion.counters->emitted;
 }
 
-ArmSpeed arm_speed(const std::vector<const AuditCase*>& cases, const Evidence& evidence, Arm arm) {
+ArmSpeed arm_speed(const Matrix& matrix, const std::vector<const AuditCase*>& cases,
+                   const Evidence& evidence, Arm arm) {
   ArmSpeed speed;
   std::vector<double> first, latencies;
   double decode = 0, decode_latency = 0, latency = 0;
@@ -86,9 +87,11 @@ ArmSpeed arm_speed(const std::vector<const AuditCase*>& cases, const Evidence& e
   if (tokens > 0) speed.token_time = latency / static_cast<double>(tokens);
   if (decoded > 0) speed.itl = decode / static_cast<double>(decoded);
   if (decode_latency > 0) speed.decode_share = decode / decode_latency;
-  const auto& cold = evidence.of(kColdCase, arm);
-  if (!cold.empty())
+  for (const auto& setting : matrix.settings) {
+    const auto& cold = evidence.of(cold_case(setting), arm);
+    if (cold.empty() || speed.cold_latency) continue;
     if (const auto one = timed(cold.begin()->second.completion)) speed.cold_latency = one->latency;
+  }
   return speed;
 }
 
@@ -144,12 +147,13 @@ std::optional<oracle::speed::JackknifeInterval> ratio_of(const std::vector<Pair>
   return oracle::speed::jackknife(without, groups, 1 - confidence);
 }
 
-CohortSpeed cohort_speed(const std::string& name, const std::vector<const AuditCase*>& cases,
-                         const Evidence& evidence, double confidence) {
+CohortSpeed cohort_speed(const Matrix& matrix, const std::string& name,
+                         const std::vector<const AuditCase*>& cases, const Evidence& evidence,
+                         double confidence) {
   CohortSpeed cohort;
   cohort.name = name;
-  cohort.baseline = arm_speed(cases, evidence, Arm::kBaseline);
-  cohort.speculative = arm_speed(cases, evidence, Arm::kSpeculative);
+  cohort.baseline = arm_speed(matrix, cases, evidence, Arm::kBaseline);
+  cohort.speculative = arm_speed(matrix, cases, evidence, Arm::kSpeculative);
   cohort.is_streamed = cohort.baseline.itl && cohort.speculative.itl;
   cohort.ratio = ratio_of(pairs_of(cases, evidence, cohort.is_streamed), confidence);
   return cohort;
@@ -175,9 +179,9 @@ std::vector<CohortSpeed> speeds_of(const Matrix& matrix, const Evidence& evidenc
     all.push_back(&each);
     if (!each.cohort.empty()) by_cohort[each.cohort].push_back(&each);
   }
-  std::vector<CohortSpeed> speeds = {cohort_speed("all", all, evidence, confidence)};
+  std::vector<CohortSpeed> speeds = {cohort_speed(matrix, "all", all, evidence, confidence)};
   for (const auto& [name, cases] : by_cohort)
-    speeds.push_back(cohort_speed(name, cases, evidence, confidence));
+    speeds.push_back(cohort_speed(matrix, name, cases, evidence, confidence));
   return speeds;
 }
 

@@ -152,7 +152,8 @@ std::vector<report::Fact> run_facts(const RunRecord& record, const Evidence& evi
   for (const auto& [name, words] : record.told) facts.push_back({name, words});
   std::size_t cold = 0;
   for (const Arm arm : {Arm::kBaseline, Arm::kSpeculative})
-    cold += evidence.of(kColdCase, arm).size();
+    for (const auto& setting : record.matrix.settings)
+      cold += evidence.of(cold_case(setting), arm).size();
   facts.push_back(
       {"asked", fmt::format("{} settings, {} cases, {} answers", record.matrix.settings.size(),
                             record.matrix.cases.size(), evidence.size() - cold)});
