@@ -114,6 +114,9 @@ std::string counted(const Totals& totals) {
          " drafted tokens accepted in " + std::to_string(totals.answers) + " answers";
 }
 
+/// Whole tokens.
+std::string counted(double tokens) { return std::to_string(std::llround(tokens)); }
+
 /// Against what the laws allow. Precondition: they are known.
 void hold_against_laws(const CheckContext& context, const LawSample& sample, const Totals& totals,
                        oracle::Verdict& verdict) {
@@ -127,13 +130,20 @@ void hold_against_laws(const CheckContext& context, const LawSample& sample, con
                                      totals.due.begin())
           : static_cast<std::size_t>(rule) - 1;
   for (std::size_t each = 0; each < kRuleCount; ++each)
-    verdict.notes.push_back(std::string(kRules[each]) + ": " + rounded(totals.due[each]) + " due");
-  verdict.smallest_visible_effect = rounded(slack) + " accepted tokens fewer than the " +
-                                    rounded(totals.due[least]) + " of " + kRules[least];
+    verdict.notes.push_back(std::string(kRules[each]) + ": " + counted(totals.due[each]) + " due");
+  verdict.smallest_visible_effect = counted(slack) + " accepted tokens fewer than the " +
+                                    counted(totals.due[least]) + " of " + kRules[least];
   verdict.assumption = "drafts are as long as the engine says, and not cut short by a threshold";
+  if (totals.due[least] <= slack) {
+    verdict.kind = oracle::VerdictKind::kInconclusive;
+    verdict.smallest_visible_effect.clear();
+    verdict.evidence += ": too few answers to miss the " + counted(totals.due[least]) +
+                        " that are due of " + kRules[least];
+    return;
+  }
   if (static_cast<double>(totals.accepted) >= totals.due[least] - slack) return;
   verdict.label = oracle::Label::kInefficient;
-  verdict.evidence += ", and " + rounded(totals.due[least]) + " are due of " + kRules[least] +
+  verdict.evidence += ", and " + counted(totals.due[least]) + " are due of " + kRules[least] +
                       ": what is drafted is not what the draft's law says";
 }
 

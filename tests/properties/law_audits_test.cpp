@@ -264,6 +264,14 @@ TEST(DraftEfficiency, CallsDraftsThatAreNotTheDraftsInefficientAndNotLossy) {
   EXPECT_EQ(slow.verdict("next_token_law").kind, VerdictKind::kUpheld);
 }
 
+TEST(DraftEfficiency, SaysWhenNoCountCouldHaveBeenTooSmall) {
+  ToyAudit audit(Fault::kForgetsDrafts);
+  audit.run(32);
+  const Verdict verdict = audit.verdict("draft_efficiency");
+  EXPECT_EQ(verdict.kind, VerdictKind::kInconclusive);
+  EXPECT_THAT(verdict.evidence, testing::HasSubstr("too few answers"));
+}
+
 TEST(DraftEfficiency, HoldsTheEngineToTheLeastRuleWhereNobodyNamesIt) {
   ToyAudit audit;
   for (const AuditCase& each : audit.matrix.cases)
