@@ -197,7 +197,7 @@ TEST(AuditReport, ShowsSettingLabelEvidenceAndInterval) {
   EXPECT_THAT(text, HasSubstr("| next_token_law | t0.7-k8 | marginal-lossless | 18 432 | "
                               "VIOLATED: LOSSY | e-value 3.2e+09 (alarm at 4.9e+06);"));
   EXPECT_THAT(text, HasSubstr("TV 0.031 (0.025 to 0.0371), KL"));
-  EXPECT_THAT(text, HasSubstr("TV <= 0.0371; TV 0.02 in"));
+  EXPECT_THAT(text, HasSubstr("TV <= 0.0371; seen from TV"));
   EXPECT_THAT(text, HasSubstr("NOT marginal-lossless"));
   EXPECT_THAT(text, HasSubstr("What speculation gains here\n\n2.1 tokens a call\n"));
   EXPECT_THAT(markdown_of(sample_audit()), HasSubstr("### What speculation gains here"));
@@ -214,6 +214,17 @@ TEST(AuditReport, CountsTheSettingsOfAWideMatrixAndHidesNoneThatFell) {
   EXPECT_THAT(text, Not(HasSubstr("| t39 ")));
   EXPECT_THAT(text_of(run, {false, 1}), HasSubstr("| t39 "));
   EXPECT_THAT(markdown_of(run), HasSubstr("| t39 "));
+}
+
+TEST(AuditReport, BreaksNoCurlLineAndSaysWhichSettingANoteIsOf) {
+  auto run = sample_audit();
+  const std::string curl = "curl -sS 'http://h' -d '{" + std::string(60, 'a') + " b}'";
+  for (auto& check : run.checks) check.verdict.notes = {curl, "TV 0 (0 to 1)"};
+  run.checks[1].verdict.notes.push_back("TV 0 (0 to 0.5)");
+  const std::string text = text_of(run, {});
+  EXPECT_THAT(text, HasSubstr("note: next_token_law in t0.7-k8: " + curl + "\n"));
+  EXPECT_THAT(text, Not(HasSubstr("in t1: TV 0 (0 to 1)")));
+  EXPECT_THAT(text, HasSubstr("note: next_token_law in t1: TV 0 (0 to 0.5)\n"));
 }
 
 TEST(AuditReport, KeepsAnAcceptedFindingAViolation) {

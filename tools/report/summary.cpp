@@ -78,7 +78,8 @@ std::string effect_of(const CheckResult& check) {
     return text;
   }
   std::string text = fmt::format("TV <= {:.3g}", bounds.high);
-  if (!verdict.smallest_visible_effect.empty()) text += "; " + verdict.smallest_visible_effect;
+  if (!verdict.smallest_visible_effect.empty())
+    text += "; seen from " + verdict.smallest_visible_effect;
   return text;
 }
 
@@ -178,6 +179,7 @@ std::vector<std::pair<std::string, std::string>> argument_of(const oracle::Witne
 
 std::vector<std::string> remarks_of(const Run& run) {
   std::vector<std::string> remarks;
+  std::set<std::string> notes;
   const auto remark = [&](std::string line) {
     if (std::find(remarks.begin(), remarks.end(), line) == remarks.end()) {
       remarks.push_back(std::move(line));
@@ -187,8 +189,11 @@ std::vector<std::string> remarks_of(const Run& run) {
     if (!check.verdict.assumption.empty()) remark("assumption: " + check.verdict.assumption);
   }
   for (const CheckResult& check : run.checks) {
+    // Many settings say alike things: once for each that differs, with the setting that said it.
     for (const std::string& note : check.verdict.notes) {
-      remark("note: " + check.verdict.property + ": " + note);
+      if (!notes.insert(check.verdict.property + ": " + note).second) continue;
+      const std::string in = check.verdict.setting.empty() ? "" : " in " + check.verdict.setting;
+      remark("note: " + check.verdict.property + in + ": " + note);
     }
     if (!check.accepted.empty()) remark("accepted: " + check.id + ": " + check.accepted);
   }

@@ -127,7 +127,9 @@ std::string text_of(const Run& run, const TextStyle& style) {
   if (style.verbosity >= 0) {
     const auto remarks = remarks_of(run);
     for (const std::string& remark : remarks) {
-      const auto lines = wrapped(remark, kLineWidth - 2);
+      const bool has_command = remark.find(": curl ") != std::string::npos ||
+                               remark.find("draftproof ") != std::string::npos;
+      const auto lines = has_command ? std::vector{remark} : wrapped(remark, kLineWidth - 2);
       for (std::size_t i = 0; i < lines.size(); ++i) out += (i == 0 ? "" : "  ") + lines[i] + "\n";
     }
     if (!remarks.empty()) out += "\n";
