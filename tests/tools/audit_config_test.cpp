@@ -201,6 +201,7 @@ TEST_F(AuditConfig, RefusesWhatIsOutOfRangeOrOfAnotherTypeWhereItStands) {
       {"[prompts]\nfile = \"absent.jsonl\"", "cannot be read"},
       {"[target]\ntoy = \"markov\"\n[prompts]\nids = [[9]]", "has ids 0 to"},
       {"[audits]\ninclude = [\"horoscope\"]", "'audits.include' is horoscope"},
+      {"[report]\nformats = [\"html\"]", "it must be one of json, junit, github, md, jsonl, none"},
       {"[gate]\nrequire = [\"perfect\"]", "'gate.require' is perfect"},
       {"[gate.approximate]\ntask_score_drop = 0.1", "nobody says the scores"},
       {"[speed]\narrivals = \"poisson:0\"", "has no rate"},

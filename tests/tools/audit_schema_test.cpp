@@ -107,7 +107,7 @@ inconclusive = "fail"
 [gate.approximate]
 tv = 0.02
 [report]
-formats = ["json", "junit", "html", "github"]
+formats = ["json", "junit", "md", "github"]
 [speed]
 arrivals = "poisson:4"
 )";

@@ -121,7 +121,7 @@ std::vector<ConfigKey> result_keys() {
       {"gate.approximate.score_command", kText, "", "prints one number a sample", ""},
       {"gate.approximate.score_logs", kTexts, "", "lm-eval sample logs: baseline, speculative", ""},
       {"report.dir", kText, "\"draftproof-report\"", "", "--report-dir"},
-      {"report.formats", kTexts, "[\"json\", \"md\"]", "json, junit, html, github, md, jsonl",
+      {"report.formats", kTexts, "[\"json\", \"md\"]", "json, junit, jsonl, md, github, or none",
        "--report"},
       {"speed.arrivals", kText, "", "poisson:RATE, or a file; default: a closed loop",
        "--arrivals"},
