@@ -304,6 +304,18 @@ TEST_F(DoctorPair, TellsWhenALossyModeIsDeclared) {
               testing::StartsWith("limited"));
 }
 
+TEST_F(DoctorPair, IsNotReadyWhenEverythingIsRefused) {
+  auto arm = changed();
+  arm->change = [](const SamplingRequest&, Completion&) {
+    throw Error(ErrorKind::kInput, "no token of this model spells it", "prompt");
+  };
+  const DoctorReport report =
+      audit::examine({audit::patient_of(Arm::kSpeculative, arm, {})}, settings_of(8));
+  EXPECT_THAT(answer(report, "speculative", "answers what it is asked"),
+              testing::StartsWith("not known"));
+  EXPECT_EQ(audit::exit_code_of(report), 2);
+}
+
 TEST_F(DoctorPair, SaysWhenAServerDies) {
   auto arm = changed();
   int count = 0;

@@ -49,6 +49,12 @@ std::string tokenizer_hash(engines::ArmClient& client) {
   return toys::sha256(ids);
 }
 
+/// What an audit can do without.
+bool may_stay_open(const std::string& question) {
+  return question == "repeats itself" || question == "takes requests together" ||
+         question == "reports logprobs" || question == "scores prompts";
+}
+
 /// Runs a probe; what it could not ask is a finding, what it lost ends the examination of the arm.
 template <typename Probe>
 bool run(Bench& bench, const std::string& subject, const std::string& question,
@@ -58,9 +64,12 @@ bool run(Bench& bench, const std::string& subject, const std::string& question,
     return true;
   } catch (const Error& error) {
     const bool is_gone = error.kind() == ErrorKind::kEnvironment;
+    const std::string refused =
+        "ask otherwise: --prompts or --prompt-file, or name the toy that is served (--toy)";
     bench.add({subject, is_gone ? "stays up" : question,
                is_gone ? Standing::kFails : Standing::kNotKnown, error.what(),
-               is_gone ? "look into the server's log and start it again" : "", is_gone});
+               is_gone ? "look into the server's log and start it again" : refused,
+               is_gone || !may_stay_open(question)});
     return !is_gone;
   }
 }
