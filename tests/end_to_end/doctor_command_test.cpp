@@ -38,6 +38,12 @@ TEST(PlanCommand, ReadsTheFileOfItsFolderAndShowsWhereValuesCameFrom) {
   EXPECT_THAT(wrong.err, HasSubstr("other.toml:2: unknown key 'run.sede'; did you mean"));
 }
 
+TEST(PlanCommand, TakesAnEmptyListOfPromptsFromAFlag) {
+  const CommandResult none = draftproof({"plan", "--toy", "markov", "--prompts", "[]"});
+  EXPECT_EQ(none.exit_code, 3);
+  EXPECT_THAT(none.err, HasSubstr("leaves no prompt"));
+}
+
 TEST(DoctorCommand, ReadsLaunchLines) {
   const CommandResult gone = draftproof({"doctor", "--command", "llama-server --draft-max 8"});
   EXPECT_EQ(gone.exit_code, 3);

@@ -40,7 +40,7 @@ std::string toml_of(const ConfigKey& key, const std::string& text) {
     case KeyType::kDuration:
       return quoted(text);
     case KeyType::kTexts:
-      return list_of(text, true);
+      return text == "[]" ? text : list_of(text, true);
     case KeyType::kIntegers:
     case KeyType::kNumbers:
       return list_of(text, false);
