@@ -188,8 +188,8 @@ oracle::Witness conditional_witness(const CheckContext& context, const LawSample
       if (std::fabs(share.departure()) <= most) continue;
       most = std::fabs(share.departure());
       witness.let = words_of(counts.first.audit_case->request);
-      witness.expected = "token " + std::to_string(token) + " as the " +
-                         std::to_string(counts.position + 1) + ". one, " +
+      witness.expected = "token " + std::to_string(token) + " at position " +
+                         std::to_string(counts.position + 1) + ", " +
                          prefix_words(counts.first, counts.position) + ", in " + share.due_words() +
                          " of the answers that come to this context";
       witness.observed = "in " + share.came_words("tokens there");

@@ -81,8 +81,7 @@ void conclude(const CheckContext& context, const LawSample& sample, double log_e
   verdict.trials = sample.answers.size();
   verdict.log_e_value = log_e_value;
   verdict.log_alarm = context.log_alarm;
-  verdict.evidence = of + ", e-value " + e_value_words(log_e_value) + ", alarm at " +
-                     e_value_words(context.log_alarm);
+  verdict.evidence = of;  // the e-value and its alarm stand in fields of their own
   if (sample.failed > 0)
     verdict.notes.push_back(std::to_string(sample.failed) +
                             " requests had no answer and are not in the sample");
@@ -97,7 +96,7 @@ void conclude(const CheckContext& context, const LawSample& sample, double log_e
     verdict.smallest_visible_effect = "TV " + rounded_up(visible);
   } else {
     verdict.kind = oracle::VerdictKind::kInconclusive;
-    verdict.evidence += ": too few to raise it, whatever the law";
+    verdict.evidence += ": too few for an alarm, whatever the law";
   }
 }
 

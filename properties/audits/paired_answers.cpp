@@ -228,9 +228,7 @@ void conclude(const CheckContext& context, const PairSample& sample, const PairF
     verdict.evidence = "no pairs of answers are there";
     return;
   }
-  verdict.evidence = std::to_string(sample.pairs.size()) + " pairs of answers, e-value " +
-                     e_value_words(finding.log_e_value) + ", alarm at " +
-                     e_value_words(context.log_alarm);
+  verdict.evidence = std::to_string(sample.pairs.size()) + " pairs of answers";
   const std::size_t position = effect_position(context);
   verdict.effect = pair_effect(context, sample, finding, position);
   if (position > 0)
@@ -248,7 +246,7 @@ void conclude(const CheckContext& context, const PairSample& sample, const PairF
     verdict.smallest_visible_effect =
         "TV " + rounded_up(visible) + " at token " + std::to_string(position + 1);
   } else {
-    verdict.evidence += ": too few to raise it, whatever the laws";
+    verdict.evidence += ": too few for an alarm, whatever the laws";
   }
 }
 
