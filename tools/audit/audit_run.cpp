@@ -7,6 +7,7 @@
 #include <map>
 
 #include "reference/error.h"
+#include "tools/audit/approximate_checks.h"
 #include "tools/audit/arrivals.h"
 
 namespace draftproof::tools::audit {
@@ -127,6 +128,12 @@ RunRecord record_of(const AuditConfig& config, Arms& arms) {
                        ? contract_of_engine(arms.facts(Arm::kSpeculative).engine)
                        : config.contract;
   set_lossy_mode(config, arms, judge);
+  if (config.approximate) {
+    need_lossy_mode(*config.approximate, judge);
+    record.approximate = config.approximate;
+    // Half of the budget of false alarms is for scores.
+    if (has_score_budget(*config.approximate)) judge.false_alarms /= 2;
+  }
   record.toy = config.toy;
   record.toy_vocab = config.vocab_size;
   if (config.toy.ends_with(".json")) {

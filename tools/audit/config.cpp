@@ -151,6 +151,9 @@ void read_approximate(const ConfigValues& values, AuditConfig& config) {
   if (gate.task_score_drop && !has_scores)
     refuse(values.place(of + "task_score_drop"),
            "nobody says the scores; give score_command or score_logs");
+  if (has_scores && !gate.task_score_drop)
+    refuse(values.place(of + (gate.score_command.empty() ? "score_logs" : "score_command")),
+           "nobody says what they may cost; give task_score_drop");
   if (gate.tv || gate.task_score_drop || gate.schema_valid || has_scores) config.approximate = gate;
 }
 
@@ -183,7 +186,8 @@ void read_results(const ConfigValues& values, AuditConfig& config) {
   if (config.report_dir.empty()) refuse(values.place("report.dir"), "'report.dir' is empty");
   const std::vector<std::string> formats = values.texts("report.formats");
   for (const std::string& each : formats)
-    one_of(values, "report.formats", each, {"json", "junit", "github", "md", "jsonl", "none"});
+    one_of(values, "report.formats", each,
+           {"json", "junit", "html", "github", "md", "jsonl", "none"});
   config.reports = fmt::format("{}", fmt::join(formats, ","));
   config.arrivals = values.text("speed.arrivals");
   check_arrivals(values, config.arrivals);

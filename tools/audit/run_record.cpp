@@ -163,6 +163,36 @@ JudgeSettings judge_from(const Field& field) {
   return judge;
 }
 
+ordered_json json_of(const ApproximateGate& gate) {
+  ordered_json json = ordered_json::object();
+  if (gate.tv) json["tv"] = *gate.tv;
+  if (gate.task_score_drop) json["task_score_drop"] = *gate.task_score_drop;
+  if (gate.schema_valid) json["schema_valid"] = *gate.schema_valid;
+  if (!gate.score_command.empty()) json["has_score_command"] = true;
+  for (const fs::path& file : gate.score_logs) json["score_logs"].push_back(file.string());
+  return json;
+}
+
+ApproximateGate approximate_from(const Field& field) {
+  ApproximateGate gate;
+  if (const auto tv = field.find("tv")) gate.tv = tv->number();
+  if (const auto drop = field.find("task_score_drop")) gate.task_score_drop = drop->number();
+  if (const auto share = field.find("schema_valid")) gate.schema_valid = share->number();
+  if (field.find("has_score_command")) gate.score_command = "(not kept)";
+  if (const auto files = field.find("score_logs"))
+    for (const std::string& file : texts(*files)) gate.score_logs.emplace_back(file);
+  if (!gate.score_logs.empty() && gate.score_logs.size() != 2)
+    field.refuse("should have two score_logs");
+  return gate;
+}
+
+ordered_json gate_of(const RunRecord& record) {
+  ordered_json json = {{"require", record.required_claims},
+                       {"inconclusive_is_failure", record.inconclusive_is_failure}};
+  if (record.approximate) json["approximate"] = json_of(*record.approximate);
+  return json;
+}
+
 ordered_json law_of(const RunRecord& record) {
   // A manifest is known by its name: its folder is another one on another machine.
   ordered_json law = {{"toy", fs::path(record.toy).filename().string()}};
@@ -176,8 +206,7 @@ std::vector<std::pair<std::string, std::string>> shared_facts(const RunRecord& r
   return {{"matrix", json_of(record.matrix)},
           {"judge", dumped(json_of(record.judge))},
           {"law", dumped(law_of(record))},
-          {"gate", dumped({{"require", record.required_claims},
-                           {"inconclusive_is_failure", record.inconclusive_is_failure}})},
+          {"gate", dumped(gate_of(record))},
           {"arrivals", dumped(ordered_json(record.arrivals))},
           {"not_exercised", dumped(ordered_json(record.not_exercised))},
           {"baseline", record.baseline.empty() ? "null" : record.baseline},
@@ -212,6 +241,7 @@ RunRecord read_record(const store::ObservationStore& store, const std::string& p
   read("gate", [&](const Field& field, const auto&) {
     record.required_claims = texts(field.at("require"));
     record.inconclusive_is_failure = flag(field.at("inconclusive_is_failure"));
+    if (const auto gate = field.find("approximate")) record.approximate = approximate_from(*gate);
   });
   read("arrivals", [&](const Field& field, const auto&) { record.arrivals = field.text(); });
   read("not_exercised",

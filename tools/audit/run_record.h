@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "properties/audits/judge.h"
+#include "tools/audit/config.h"
 #include "tools/audit/toy_law.h"
 #include "tools/store/observation_store.h"
 
@@ -22,6 +23,9 @@ struct RunRecord {
   std::optional<int> toy_vocab;  ///< of the toy "hashed"
   std::vector<std::string> required_claims;
   bool inconclusive_is_failure = true;
+  /// What a lossy mode may cost. Of its score command a store keeps only that there was one, since
+  /// what comes with a file is not started.
+  std::optional<ApproximateGate> approximate;
   std::string arrivals;  ///< of an open loop; empty: closed
   std::vector<std::string> not_exercised;
   std::string baseline, speculative;  ///< who answered: identity_of(facts); empty: not told

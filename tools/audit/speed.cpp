@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "tools/audit/collector.h"
+#include "tools/audit/draft_divergence.h"
 
 namespace draftproof::tools::audit {
 namespace {
@@ -217,6 +218,7 @@ oracle::speed::Trace trace_of(const Matrix& matrix, const Evidence& evidence) {
           iteration.drafted = static_cast<std::int64_t>(step.draft_ids.size());
           iteration.accepted = step.accepted;
           iteration.emitted = step.accepted + 1;
+          iteration.divergence = divergence_of(step);
           trace.iterations.push_back(std::move(iteration));
         }
       }

@@ -12,6 +12,7 @@
 #include "oracle/speed/jackknife.h"
 #include "oracle/speed/trace.h"
 #include "properties/audits/evidence.h"
+#include "properties/audits/known_target.h"
 #include "properties/audits/matrix.h"
 #include "tools/report/report.h"
 
@@ -52,9 +53,10 @@ std::vector<CohortSpeed> speeds_of(const properties::audits::Matrix& matrix,
 oracle::speed::Trace trace_of(const properties::audits::Matrix& matrix,
                               const properties::audits::Evidence& evidence);
 
-/// Nothing when no answer has a time.
-std::optional<report::Section> speed_section(const properties::audits::Matrix& matrix,
-                                             const properties::audits::Evidence& evidence,
-                                             const std::string& arrivals);
+/// Nothing when no answer has a time. Laws may be null: they tell how far drafts are.
+std::optional<report::Section> speed_section(
+    const properties::audits::Matrix& matrix, const properties::audits::Evidence& evidence,
+    const std::string& arrivals, const properties::audits::KnownTarget* target = nullptr,
+    const properties::audits::KnownTarget* draft = nullptr);
 
 }  // namespace draftproof::tools::audit

@@ -2,9 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "oracle/speed/metrics.h"
+#include "tools/audit/draft_divergence.h"
 #include "tools/audit/speed.h"
 #include "tools/report/table.h"
 
@@ -62,7 +64,25 @@ std::string sentence_of(const CohortSpeed& all) {
                      number(all.speculative.committed_per_call()));
 }
 
-report::Table table_of(const std::vector<CohortSpeed>& speeds) {
+/// By cohort, in the order of the speeds.
+using Divergences = std::vector<std::optional<DraftDivergence>>;
+
+std::string words_of(const std::optional<DraftDivergence>& divergence) {
+  if (!divergence) return "not reported";
+  if (std::isinf(divergence->nats)) return "infinite";
+  return fmt::format("{}{:.3g}", divergence->is_exact ? "" : "about ", divergence->nats);
+}
+
+ordered_json json_of(const std::optional<DraftDivergence>& divergence) {
+  if (!divergence) return nullptr;
+  const ordered_json nats =
+      std::isinf(divergence->nats) ? ordered_json("infinite") : ordered_json(divergence->nats);
+  return {{"nats", nats},
+          {"positions", divergence->positions},
+          {"of", divergence->is_exact ? "known laws" : "logprobs of drafted tokens"}};
+}
+
+report::Table table_of(const std::vector<CohortSpeed>& speeds, const Divergences& divergences) {
   using report::Align;
   report::Table table({{"cohort"},
                        {"arm"},
@@ -74,9 +94,11 @@ report::Table table_of(const std::vector<CohortSpeed>& speeds) {
                        {"decoding", Align::kRight},
                        {"committed a call", Align::kRight},
                        {"accepted", Align::kRight},
+                       {"KL(target || draft)", Align::kRight},
                        {"off / on", Align::kRight}});
-  for (const CohortSpeed& cohort : speeds)
+  for (std::size_t i = 0; i < speeds.size(); ++i)
     for (const bool is_baseline : {true, false}) {
+      const CohortSpeed& cohort = speeds[i];
       const ArmSpeed& arm = is_baseline ? cohort.baseline : cohort.speculative;
       if (arm.answers == 0) continue;
       table.add(
@@ -86,7 +108,7 @@ report::Table table_of(const std::vector<CohortSpeed>& speeds) {
            arm.decode_share ? fmt::format("{:.0f}%", 100 * *arm.decode_share) : "not reported",
            is_baseline ? "" : number(arm.committed_per_call()),
            is_baseline ? "" : number(arm.draft_acceptance()),
-           is_baseline ? "" : ratio_text(cohort)});
+           is_baseline ? "" : words_of(divergences[i]), is_baseline ? "" : ratio_text(cohort)});
     }
   return table;
 }
@@ -111,7 +133,9 @@ ordered_json metrics_json(const oracle::speed::Trace& trace) {
 
 std::optional<report::Section> speed_section(const properties::audits::Matrix& matrix,
                                              const properties::audits::Evidence& evidence,
-                                             const std::string& arrivals) {
+                                             const std::string& arrivals,
+                                             const properties::audits::KnownTarget* target,
+                                             const properties::audits::KnownTarget* draft) {
   const auto speeds = speeds_of(matrix, evidence, kConfidence);
   const CohortSpeed& all = speeds.front();
   if (!all.baseline.latency && !all.speculative.latency) return std::nullopt;
@@ -120,8 +144,10 @@ std::optional<report::Section> speed_section(const properties::audits::Matrix& m
       "Same prompts, same order in both arms ({}); warm-up left out. First answers of arms just "
       "begun: {} and {}.\n",
       load, milliseconds(all.baseline.cold_latency), milliseconds(all.speculative.cold_latency));
+  Divergences divergences;
   ordered_json cohorts = ordered_json::array();
   for (const CohortSpeed& each : speeds) {
+    divergences.push_back(draft_divergence(matrix, each.name, evidence, target, draft));
     ordered_json ratio = nullptr;
     if (each.ratio) {
       ratio = {{"value", each.ratio->value}, {"of", each.is_streamed ? "itl" : "token_time"}};
@@ -131,13 +157,14 @@ std::optional<report::Section> speed_section(const properties::audits::Matrix& m
     cohorts.push_back({{"name", each.name},
                        {"baseline", json_of(each.baseline)},
                        {"speculative", json_of(each.speculative)},
+                       {"draft_divergence", json_of(divergences.back())},
                        {"off_over_on", ratio}});
   }
   const ordered_json json = {{"load", load},
                              {"confidence", kConfidence},
                              {"cohorts", cohorts},
                              {"metrics", metrics_json(trace_of(matrix, evidence))}};
-  const report::Table table = table_of(speeds);
+  const report::Table table = table_of(speeds, divergences);
   return report::Section{"speed", "Speed of these requests",
                          sentence_of(all) + "\n" + table.text() + "\n" + notes,
                          sentence_of(all) + "\n" + table.markdown() + "\n" + notes, json.dump()};

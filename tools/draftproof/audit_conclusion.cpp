@@ -8,6 +8,7 @@
 #include <ostream>
 
 #include "reference/error.h"
+#include "tools/audit/approximate_checks.h"
 #include "tools/audit/speed.h"
 #include "tools/draftproof/check_run.h"
 #include "tools/draftproof/interrupt.h"
@@ -28,6 +29,8 @@ report::RunStarted started_of(const Conclusion& conclusion, std::size_t check_co
   started.environment = environment_of("an engine");
   started.budget = {conclusion.record.matrix.seed, "audit", conclusion.judge.false_alarms,
                     conclusion.time_limit_s, 1};
+  if (conclusion.record.approximate && audit::has_score_budget(*conclusion.record.approximate))
+    started.budget.false_alarms *= 2;  // scores have the other half
   started.check_count = check_count;
   started.facts = audit::run_facts(conclusion.record, conclusion.evidence);
   return started;
@@ -79,11 +82,28 @@ void look_closer(const Conclusion& conclusion, const fs::path& folder,
   audit::add_aftermath(order, checks);
 }
 
+/// What a mode that is declared lossy costs in scores, behind the audits.
+void add_scores(const Conclusion& conclusion, std::vector<report::CheckResult>& checks) {
+  const auto& gate = conclusion.record.approximate;
+  if (!gate) return;
+  audit::ApproximateOrder order{.gate = *gate,
+                                .matrix = conclusion.record.matrix,
+                                .evidence = conclusion.evidence,
+                                .judge = conclusion.judge,
+                                .false_alarms = conclusion.judge.false_alarms};
+  order.folder = fs::path(conclusion.report_dir) / conclusion.run_id / "scores";
+  order.why_not_started = conclusion.is_interrupted ? "interrupted" : conclusion.why_not_scored;
+  const auto scores = audit::approximate_checks(order);
+  audit::settle_by_scores(*gate, scores, checks);
+  checks.insert(checks.end(), scores.begin(), scores.end());
+}
+
 }  // namespace
 
 ExitCode conclude(const Conclusion& conclusion, const Streams& streams) {
   auto checks = audit::check_results(conclusion.record.matrix, conclusion.evidence,
                                      conclusion.judge, conclusion.settings);
+  add_scores(conclusion, checks);
   if (!conclusion.changed.empty()) audit::take_back(checks, conclusion.changed);
   const audit::GateResult gate = audit::judge_gate(conclusion.gate, audit::today(), checks);
   const ExitCode code = code_of(conclusion, gate);
@@ -104,7 +124,8 @@ ExitCode conclude(const Conclusion& conclusion, const Streams& streams) {
     reporters.on(exempted);
   for (std::size_t i = 0; i < checks.size(); ++i) reporters.on(report::CheckFinished{i, checks[i]});
   if (auto speed = audit::speed_section(conclusion.record.matrix, conclusion.evidence,
-                                        conclusion.record.arrivals))
+                                        conclusion.record.arrivals, conclusion.judge.target,
+                                        conclusion.judge.draft))
     reporters.on(*speed);
   for (const std::string& warning : conclusion.warnings) reporters.on(report::Warning{warning});
   if (code != ExitCode::kUpheld)

@@ -37,6 +37,8 @@ struct Conclusion {
   std::vector<store::ReportFormat> formats = {};
   std::string report_dir;
   bool keeps_findings = false;  ///< FOLDER/cases of the run
+  /// Why the score command is not started; empty: it is.
+  std::string why_not_scored = {};
 };
 
 ExitCode conclude(const Conclusion& conclusion, const Streams& streams);

@@ -32,6 +32,8 @@ void add_judge(CLI::App& app, JudgeRunSettings& settings) {
       ->required();
   command.add_option("--toy", settings.toy, "The law is known: a manifest, or a toy of serve");
   command.add_option("--contract", settings.contract, "How it is shaped: draftproof list engines");
+  command.add_option("--score-command", settings.score_command,
+                     "Prints one number a sample: that of the audit is not started from a file");
   command.add_option("--false-alarms", settings.false_alarms, "Budget of all checks together");
   command.add_option("--show", settings.show,
                      "Print the transcripts of this case as lines, and judge nothing");

@@ -27,6 +27,7 @@ struct AuditRunSettings {
 struct JudgeRunSettings {
   std::vector<std::string> files;
   std::string toy, contract;  ///< of the law; empty: as the run says
+  std::string score_command;  ///< empty: that of the file is not started
   std::string false_alarms;   ///< as typed; empty: the run's, or 1e-6
   std::string show;           ///< a case, whose transcripts are printed instead
   std::string known;

@@ -7,6 +7,7 @@
 #include <ostream>
 
 #include "reference/error.h"
+#include "tools/audit/approximate_checks.h"
 #include "tools/audit/recorded_run.h"
 #include "tools/draftproof/audit_conclusion.h"
 #include "tools/draftproof/judge_settings.h"
@@ -41,6 +42,14 @@ ExitCode show(const RecordedRun& run, const std::string& case_id, const Streams&
 void apply(const JudgeRunSettings& settings, audit::RunRecord& record) {
   if (!settings.toy.empty()) record.toy = settings.toy;
   if (!settings.contract.empty()) record.judge.contract = settings.contract;
+  const bool is_scored = record.approximate && audit::has_score_budget(*record.approximate);
+  if (!settings.score_command.empty()) {
+    if (!is_scored || !record.approximate->task_score_drop)
+      throw Error(ErrorKind::kInput,
+                  "this run declared no task_score_drop ([gate.approximate]) to judge scores by",
+                  "--score-command");
+    record.approximate->score_command = settings.score_command;
+  }
   if (settings.false_alarms.empty()) return;
   char* end = nullptr;
   const double typed = std::strtod(settings.false_alarms.c_str(), &end);
@@ -48,7 +57,7 @@ void apply(const JudgeRunSettings& settings, audit::RunRecord& record) {
     throw Error(ErrorKind::kInput,
                 "\"" + settings.false_alarms + "\" is no probability between 0 and 0.5",
                 "--false-alarms");
-  record.judge.false_alarms = typed;
+  record.judge.false_alarms = is_scored ? typed / 2 : typed;
 }
 
 }  // namespace
@@ -82,6 +91,9 @@ ExitCode judge_command(const JudgeRunSettings& settings, const Streams& streams)
       .formats = formats,
       .report_dir = settings.report_dir,
       .keeps_findings = !formats.empty()};
+  if (settings.score_command.empty())
+    conclusion.why_not_scored =
+        "a command that came with a file is not started; name it with --score-command";
   conclusion.seconds = now() - begin;
   return conclude(conclusion, streams);
 }
