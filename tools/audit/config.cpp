@@ -186,8 +186,7 @@ void read_results(const ConfigValues& values, AuditConfig& config) {
   if (config.report_dir.empty()) refuse(values.place("report.dir"), "'report.dir' is empty");
   const std::vector<std::string> formats = values.texts("report.formats");
   for (const std::string& each : formats)
-    one_of(values, "report.formats", each,
-           {"json", "junit", "html", "github", "md", "jsonl", "none"});
+    one_of(values, "report.formats", each, {"json", "junit", "github", "md", "jsonl", "none"});
   config.reports = fmt::format("{}", fmt::join(formats, ","));
   config.arrivals = values.text("speed.arrivals");
   check_arrivals(values, config.arrivals);
