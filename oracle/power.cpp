@@ -79,25 +79,36 @@ std::uint64_t tokens_to_alarm(double divergence, double log_alarm, std::size_t c
   }));
 }
 
-std::uint64_t samples_to_see(double distance, double log_alarm, std::size_t cells) {
+std::uint64_t samples_to_see(double distance, double log_alarm, std::size_t cells, double slack) {
   check_cells(cells);
-  return tokens_to_alarm(hardest_divergence(distance), log_alarm, cells);
+  DRAFTPROOF_CHECK(slack >= 0, std::to_string(slack));
+  const double divergence = hardest_divergence(distance);
+  if (divergence <= slack) return saturated(kNever);
+  return saturated(tokens_to_reach(log_alarm, [&](double samples) {
+    return expected_log_evidence(samples, divergence, cells) - slack * samples;
+  }));
 }
 
-std::uint64_t pairs_to_see(double distance, double log_alarm, std::size_t cells) {
+std::uint64_t pairs_to_see(double distance, double log_alarm, std::size_t cells, double slack) {
+  DRAFTPROOF_CHECK(slack >= 0, std::to_string(slack));
   const double divergence = hardest_of_pairs(distance);
-  return saturated(tokens_to_reach(
-      log_alarm, [&](double pairs) { return expected_log_of_pairs(pairs, divergence, cells); }));
+  if (divergence <= slack) return saturated(kNever);
+  return saturated(tokens_to_reach(log_alarm, [&](double pairs) {
+    return expected_log_of_pairs(pairs, divergence, cells) - slack * pairs;
+  }));
 }
 
-double visible_distance(std::uint64_t sample_count, double log_alarm, std::size_t cells) {
+double visible_distance(std::uint64_t sample_count, double log_alarm, std::size_t cells,
+                        double slack) {
+  return least_distance(sample_count, [&](double distance) {
+    return samples_to_see(distance, log_alarm, cells, slack);
+  });
+}
+
+double visible_distance_of_pairs(std::uint64_t pair_count, double log_alarm, std::size_t cells,
+                                 double slack) {
   return least_distance(
-      sample_count, [&](double distance) { return samples_to_see(distance, log_alarm, cells); });
-}
-
-double visible_distance_of_pairs(std::uint64_t pair_count, double log_alarm, std::size_t cells) {
-  return least_distance(pair_count,
-                        [&](double distance) { return pairs_to_see(distance, log_alarm, cells); });
+      pair_count, [&](double distance) { return pairs_to_see(distance, log_alarm, cells, slack); });
 }
 
 std::uint64_t samples_to_certify(double distance, double miss, std::size_t cells) {

@@ -39,13 +39,17 @@ double tokens_to_reach(double level, const Expected& expected) {
 std::uint64_t tokens_to_alarm(double divergence, double log_alarm, std::size_t cells);
 
 /// Samples until total variation `distance`, spread in the way that is hardest to see, alarms
-/// against a known law of `cells` cells.
-std::uint64_t samples_to_see(double distance, double log_alarm, std::size_t cells);
-/// The same between two samples, of each arm.
-std::uint64_t pairs_to_see(double distance, double log_alarm, std::size_t cells);
+/// against a known law of `cells` cells. `slack`: nats that are taken off every sample's evidence
+/// for what arithmetic may do, which a fault has to earn first.
+std::uint64_t samples_to_see(double distance, double log_alarm, std::size_t cells,
+                             double slack = 0);
+/// The same between two samples, of each arm; the slack is a pair's.
+std::uint64_t pairs_to_see(double distance, double log_alarm, std::size_t cells, double slack = 0);
 /// The inverse: the total variation that so many samples see; 1 when none.
-double visible_distance(std::uint64_t sample_count, double log_alarm, std::size_t cells);
-double visible_distance_of_pairs(std::uint64_t pair_count, double log_alarm, std::size_t cells);
+double visible_distance(std::uint64_t sample_count, double log_alarm, std::size_t cells,
+                        double slack = 0);
+double visible_distance_of_pairs(std::uint64_t pair_count, double log_alarm, std::size_t cells,
+                                 double slack = 0);
 
 /// Samples until certified_distance() of a right engine is at most `distance`.
 std::uint64_t samples_to_certify(double distance, double miss, std::size_t cells);

@@ -16,7 +16,9 @@ oracle::Verdict baseline_law(const CheckContext& context) {
   const std::uint64_t tokens = finding.evidence.token_count();
   conclude(
       context, sample, finding.log_e_value,
-      oracle::visible_distance(tokens, context.log_alarm, oracle::kPlaceCells),
+      oracle::visible_distance(tokens, context.log_alarm, oracle::kPlaceCells,
+                               context.settings.tolerance),
+      kPlacesOfTokens,
       std::to_string(tokens) + " tokens of " + std::to_string(sample.answers.size()) + " answers",
       verdict);
   verdict.effect = place_effect(context, finding);

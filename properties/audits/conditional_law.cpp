@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <set>
+#include <unordered_map>
 #include <utility>
 
 #include "oracle/distance.h"
@@ -20,24 +22,48 @@ bool is_id(Token token, std::size_t vocab_size) {
   return token >= 0 && static_cast<std::size_t>(token) < vocab_size;
 }
 
-/// Whether a filter drops this token by less than the engine's arithmetic may be off: the row's law
-/// without filters gives it almost what it gives the least token that was kept.
-bool is_near_tie(const CheckContext& context, const Answer& answer, std::size_t position,
-                 const std::vector<double>& law) {
-  SamplingRequest open = answer.audit_case->request;
-  const double heat = open.sampling.temperature;
-  const double slack =
-      context.settings.tolerance + (heat > 0 ? context.settings.near_tie_bound / heat : 0);
-  if (slack <= 0 || heat <= 0) return false;
-  open.sampling = {.temperature = heat};
-  const std::vector<double> unfiltered =
-      context.settings.target->next(open, answer.tokens.first(position));
-  double least = 1;
-  for (std::size_t token = 0; token < law.size(); ++token)
-    if (law[token] > 0) least = std::min(least, unfiltered[token]);
-  const double own = unfiltered[static_cast<std::size_t>(answer.tokens[position])];
-  return own > 0 && own * std::exp(2 * slack) >= least;
-}
+/// By context, the tokens that a filter drops there by less than the engine's arithmetic may be
+/// off: the row's law without filters gives them almost what it gives the least token that was
+/// kept.
+class NearTies {
+ public:
+  explicit NearTies(const CheckContext& context) : target_(*context.settings.target) {
+    const reference::Sampling& sampling = context.setting.request.sampling;
+    const bool has_filter = sampling.top_k > 0 || sampling.top_p < 1 || sampling.min_p > 0;
+    const double heat = sampling.temperature;
+    if (has_filter && heat > 0)
+      slack_ = context.settings.tolerance + context.settings.near_tie_bound / heat;
+  }
+
+  const std::set<Token>& at(const ContextLaw& law, const Answer& answer, std::size_t position) {
+    static const std::set<Token> none;
+    if (slack_ <= 0) return none;
+    const auto [found, is_first] = ties_.try_emplace(law.id);
+    if (is_first) found->second = ties_of(law.target, answer, position);
+    return found->second;
+  }
+
+ private:
+  std::set<Token> ties_of(const std::vector<double>& law, const Answer& answer,
+                          std::size_t position) const {
+    SamplingRequest open = answer.audit_case->request;
+    open.sampling = {.temperature = open.sampling.temperature};
+    const std::vector<double> unfiltered = target_.next(open, answer.tokens.first(position));
+    double least = 1;
+    for (std::size_t token = 0; token < law.size(); ++token)
+      if (law[token] > 0) least = std::min(least, unfiltered[token]);
+    std::set<Token> ties;
+    for (std::size_t token = 0; token < law.size(); ++token)
+      if (law[token] <= 0 && unfiltered[token] > 0 &&
+          unfiltered[token] * std::exp(2 * slack_) >= least)
+        ties.insert(static_cast<Token>(token));
+    return ties;
+  }
+
+  const KnownTarget& target_;
+  double slack_ = 0;
+  std::unordered_map<std::uint64_t, std::set<Token>> ties_;
+};
 
 /// Visits every token with the context it stands in; an id outside the law ends its answer.
 template <class Visit>
@@ -113,6 +139,9 @@ ConditionalFinding conditional_finding(const CheckContext& context, const LawSam
   ConditionalFinding finding;
   finding.evidence = oracle::ConditionalEvidence(context.settings.tolerance);
   LawCache laws(*context.settings.target, context.settings.draft);
+  // Where a cut may fall either way nobody knows the law, whichever token comes: contexts are left
+  // out for that, and not for their tokens, so that what is left still is a sample of its laws.
+  NearTies near_ties(context);
   std::size_t done = 0;
   for (const std::size_t look : sample.looks) {
     for (; done < look; ++done) {
@@ -120,8 +149,8 @@ ConditionalFinding conditional_finding(const CheckContext& context, const LawSam
       for_each_token(laws, answer, [&](ContextLaw& law, std::size_t position, Token token) {
         const bool is_impossible =
             !is_id(token, laws.vocab_size()) || law.target[static_cast<std::size_t>(token)] <= 0;
-        if (is_impossible && is_id(token, laws.vocab_size()) &&
-            is_near_tie(context, answer, position, law.target)) {
+        const auto& ties = near_ties.at(law, answer, position);
+        if (!ties.empty() && (!is_impossible || ties.contains(token))) {
           ++finding.near_ties;
           return;
         }
@@ -136,6 +165,20 @@ ConditionalFinding conditional_finding(const CheckContext& context, const LawSam
   return finding;
 }
 
+bool has_near_ties(const CheckContext& context, const LawSample& sample, std::size_t length) {
+  LawCache laws(*context.settings.target);
+  NearTies near_ties(context);
+  bool is_found = false;
+  for (Answer answer : sample.answers) {
+    answer.tokens = answer.tokens.first(std::min(length, answer.tokens.size()));
+    for_each_token(laws, answer, [&](ContextLaw& law, std::size_t position, Token) {
+      is_found = is_found || !near_ties.at(law, answer, position).empty();
+    });
+    if (is_found) return true;
+  }
+  return false;
+}
+
 oracle::Effect place_effect(const CheckContext& context, const ConditionalFinding& finding) {
   std::array<std::uint64_t, oracle::kPlaceCells + 1> counts = {};
   std::array<double, oracle::kPlaceCells + 1> law = {};
@@ -145,7 +188,7 @@ oracle::Effect place_effect(const CheckContext& context, const ConditionalFindin
   std::fill(law.begin(), law.end() - 1, 1.0 / oracle::kPlaceCells);
   const std::size_t look = finding.look_count == 0 ? 0 : finding.look_count - 1;
   oracle::Effect effect = oracle::effect_of(counts, law, oracle::share_of_look(context.miss, look));
-  effect.of = "places of tokens in their laws";
+  effect.of = kPlacesOfTokens;
   return effect;
 }
 

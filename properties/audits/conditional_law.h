@@ -24,7 +24,7 @@ struct ConditionalFinding {
   oracle::ConditionalEvidence evidence;
   double log_e_value = 0;  ///< the largest at any look
   std::size_t look_count = 0;
-  /// Tokens that a filter drops by less than the slack of the engine's arithmetic: left out.
+  /// Tokens behind which a filter cuts closer than the slack of the engine's arithmetic: left out.
   std::uint64_t near_ties = 0;
   std::optional<ImpossibleToken> impossible;  ///< the first
 };
@@ -32,8 +32,15 @@ struct ConditionalFinding {
 /// Precondition: context.settings.target is known.
 ConditionalFinding conditional_finding(const CheckContext& context, const LawSample& sample);
 
-/// Of the places of tokens in their laws, likeliest first: sixteen cells and one for what no law
-/// gives.
+/// Whether one of the first `length` tokens of an answer stands where a filter cuts so close.
+/// Precondition: context.settings.target is known.
+bool has_near_ties(const CheckContext& context, const LawSample& sample, std::size_t length);
+
+/// What effects of this kind are of. All contexts go into sixteen places: a fault that moves some
+/// contexts one way and some the other is farther apart in each of them than it is here.
+inline constexpr const char* kPlacesOfTokens = "places of tokens in their laws";
+
+/// Of those, likeliest first: sixteen cells and one for what no law gives.
 oracle::Effect place_effect(const CheckContext& context, const ConditionalFinding& finding);
 
 /// Goes through the sample again for what departs most: a token behind a prefix, or the likeliest

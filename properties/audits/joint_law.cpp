@@ -18,6 +18,7 @@
 #include "oracle/power.h"
 #include "oracle/sequential.h"
 #include "oracle/two_sample.h"
+#include "properties/audits/conditional_law.h"
 #include "properties/audits/findings.h"
 #include "properties/audits/law_cache.h"
 #include "properties/audits/law_sample.h"
@@ -199,10 +200,13 @@ class JointLaw {
   double visible() const {
     const double log_alarm = context_.log_alarm + std::log(static_cast<double>(ways_.size()));
     double most = 0;
-    for (const Tally& tally : ways_.front().tallies)
-      if (tally.total > 0)
-        most = std::max(most,
-                        oracle::visible_distance(tally.total, log_alarm, tally.counts.size() - 1));
+    for (const Tally& tally : ways_.front().tallies) {
+      if (tally.total == 0) continue;
+      // Where filters leave one word, whatever else comes is a proof; two cells see no more.
+      const std::size_t cells = std::max<std::size_t>(tally.counts.size() - 1, 2);
+      most = std::max(most, oracle::visible_distance(tally.total, log_alarm, cells,
+                                                     slack_of(ways_.front())));
+    }
     return most == 0 ? 1 : most;
   }
 
@@ -309,11 +313,14 @@ class JointLaw {
     for (const Way& way : ways_) {
       std::uint64_t answers = 0;
       for (const Tally& tally : way.tallies) answers += tally.total;
-      each.push_back(way.log_e_value() - context_.settings.tolerance *
-                                             static_cast<double>(kBehind + way.length) *
-                                             static_cast<double>(answers));
+      each.push_back(way.log_e_value() - slack_of(way) * static_cast<double>(answers));
     }
     return oracle::log_mean(each);
+  }
+
+  /// Nats an answer.
+  double slack_of(const Way& way) const {
+    return context_.settings.tolerance * static_cast<double>(kBehind + way.length);
   }
 
   const CheckContext& context_;
@@ -338,10 +345,19 @@ oracle::Verdict joint_law(const CheckContext& context) {
   JointLaw joint(context);
   joint.look_at(sample);
   conclude(context, sample, joint.log_e_value(), joint.visible(),
+           "tokens 2 and 3 behind the prompt that shows least",
            std::to_string(sample.answers.size()) + " answers, " + joint.lengths() +
                " tokens of each together",
            verdict);
   verdict.effect = joint.effect();
+  if (verdict.kind == oracle::VerdictKind::kViolated &&
+      has_near_ties(context, sample, kBehind + kWordLengthMax)) {
+    verdict.kind = oracle::VerdictKind::kInconclusive;
+    verdict.label = oracle::Label::kNone;
+    verdict.evidence +=
+        ": filters cut closer than the slack of the engine's arithmetic here, which "
+        "next_token_law can leave out and this cannot";
+  }
   if (verdict.kind == oracle::VerdictKind::kViolated)
     refute(context, verdict, *sample.answers.front().transcript, oracle::Label::kLossy,
            witness_of(joint.worst(), joint.log_e_value()));

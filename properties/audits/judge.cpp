@@ -130,10 +130,8 @@ void label_lossy_mode(std::vector<Verdict>& verdicts, const JudgeSettings& setti
     const Verdict& judged = distance == verdicts.end() ? verdict : *distance;
     const auto& effect = judged.effect ? judged.effect : verdict.effect;
     verdict.kind = distance != verdicts.end() ? distance->kind
-                   : !effect                  ? VerdictKind::kInconclusive
-                   : effect->total_variation_bounds.high <= *settings.lossy->budget_tv
-                       ? VerdictKind::kUpheld
-                   : effect->total_variation_bounds.low > *settings.lossy->budget_tv
+                   // Effects of other audits merge contexts: no upper bounds of the law's distance.
+                   : effect && effect->total_variation_bounds.low > *settings.lossy->budget_tv
                        ? VerdictKind::kViolated
                        : VerdictKind::kInconclusive;
     if (verdict.kind == VerdictKind::kUpheld) {

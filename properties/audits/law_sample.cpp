@@ -77,7 +77,8 @@ std::string against_words(double log_e_value) {
 }
 
 void conclude(const CheckContext& context, const LawSample& sample, double log_e_value,
-              double visible, const std::string& of, oracle::Verdict& verdict) {
+              double visible, const std::string& visible_of, const std::string& of,
+              oracle::Verdict& verdict) {
   verdict.trials = sample.answers.size();
   verdict.log_e_value = log_e_value;
   verdict.log_alarm = context.log_alarm;
@@ -93,7 +94,7 @@ void conclude(const CheckContext& context, const LawSample& sample, double log_e
     verdict.evidence += ": too many requests had no answer, and theirs may be those that show it";
   } else if (visible < 1) {
     verdict.kind = oracle::VerdictKind::kUpheld;
-    verdict.smallest_visible_effect = "TV " + rounded_up(visible);
+    verdict.smallest_visible_effect = "TV " + rounded_up(visible) + " of " + visible_of;
   } else {
     verdict.kind = oracle::VerdictKind::kInconclusive;
     verdict.evidence += ": too few for an alarm, whatever the law";

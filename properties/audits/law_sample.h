@@ -40,10 +40,11 @@ std::string e_value_words(double log_e_value);
 std::string against_words(double log_e_value);
 
 /// Evidence, alarm and kind of a law check from the largest e-value at any look: violated, else
-/// upheld where `visible` (a total variation) is below 1, else inconclusive. Witness, label and
-/// effect are the caller's.
+/// upheld where `visible` (a total variation, of `visible_of`) is below 1, else inconclusive.
+/// Witness, label and effect are the caller's.
 void conclude(const CheckContext& context, const LawSample& sample, double log_e_value,
-              double visible, const std::string& of, oracle::Verdict& verdict);
+              double visible, const std::string& visible_of, const std::string& of,
+              oracle::Verdict& verdict);
 
 /// For a sample that has an obstacle or nothing in it: says so in `verdict`, true.
 bool is_nothing(const LawSample& sample, oracle::Verdict& verdict);

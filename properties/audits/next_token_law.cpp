@@ -16,7 +16,9 @@ oracle::Verdict next_token_law(const CheckContext& context) {
   const std::uint64_t tokens = finding.evidence.token_count();
   conclude(
       context, sample, finding.log_e_value,
-      oracle::visible_distance(tokens, context.log_alarm, oracle::kPlaceCells),
+      oracle::visible_distance(tokens, context.log_alarm, oracle::kPlaceCells,
+                               context.settings.tolerance),
+      kPlacesOfTokens,
       std::to_string(tokens) + " tokens of " + std::to_string(sample.answers.size()) + " answers",
       verdict);
   verdict.effect = place_effect(context, finding);
@@ -25,7 +27,7 @@ oracle::Verdict next_token_law(const CheckContext& context) {
                          rounded(context.settings.tolerance) + " a token";
   if (finding.near_ties > 0)
     verdict.notes.push_back(std::to_string(finding.near_ties) +
-                            " tokens that a filter drops by less than that slack are left out");
+                            " tokens where a filter cuts closer than that slack are left out");
   if (verdict.kind == oracle::VerdictKind::kViolated) {
     const Transcript& shown = finding.impossible ? *finding.impossible->answer.transcript
                                                  : *sample.answers.front().transcript;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include "oracle/distance.h"
@@ -139,6 +140,7 @@ PairFinding pair_finding(const CheckContext& context, const PairSample& sample, 
     finding.log_e_value = std::max(finding.log_e_value, oracle::log_combined(each));
     ++finding.look_count;
   }
+  finding.slack = std::accumulate(slack.begin(), slack.end(), 0.0);
   finding.cell_count = cells_at(sample, effect_position(context)).size();
   return finding;
 }
@@ -236,7 +238,8 @@ void conclude(const CheckContext& context, const PairSample& sample, const PairF
                             words_of(pair_effect(context, sample, finding, 0)));
   const double visible = oracle::visible_distance_of_pairs(
       sample.pairs.size(), context.log_alarm,
-      static_cast<std::size_t>(std::max<std::uint64_t>(finding.cell_count, 2)));
+      static_cast<std::size_t>(std::max<std::uint64_t>(finding.cell_count, 2)),
+      finding.slack / static_cast<double>(sample.pairs.size()));
   if (finding.log_e_value >= context.log_alarm) {
     verdict.kind = oracle::VerdictKind::kViolated;
   } else if (sample.left_out > sample.pairs.size() / kLeftOutShare) {

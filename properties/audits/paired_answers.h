@@ -33,6 +33,7 @@ PairSample pairs_of_baseline(const CheckContext& context);
 struct PairFinding {
   double log_e_value = 0;  ///< the largest at any look
   std::size_t look_count = 0;
+  double slack = 0;        ///< nats that the tolerance takes off, all pairs together
   std::uint64_t cell_count = 0;  ///< of the token that the effect is of, all prompts
 };
 

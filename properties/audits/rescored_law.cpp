@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "oracle/power.h"
@@ -96,7 +97,7 @@ RescoredRow row_of(const reference::Contract& contract, const SamplingRequest& r
 struct Rescored {
   oracle::ConditionalEvidence evidence;
   double log_e_value = 0;
-  std::uint64_t answers = 0;
+  std::uint64_t answers = 0, unscored = 0;
   std::string obstacle;
   const Transcript* impossible = nullptr;
   oracle::Witness witness;
@@ -125,7 +126,10 @@ class Rescoring {
     const TrialKey& key = answer.transcript->key;
     const auto& scores = context_.evidence.of(key.case_id, key.arm, kScoreRepeat);
     const auto score = scores.find(key.trial);
-    if (score == scores.end() || score->second.completion.end == CompletionEnd::kFailed) return;
+    if (score == scores.end() || score->second.completion.end == CompletionEnd::kFailed) {
+      ++found_.unscored;
+      return;
+    }
     const Prompt& prompt = answer.transcript->request.prompt;
     const auto& rows = score->second.completion.top_logprobs;
     if (rows.size() < prompt.size() + answer.tokens.size()) {
@@ -142,7 +146,10 @@ class Rescoring {
       const RescoredRow row = row_of(contract_, answer.audit_case->request, candidates,
                                      answer.tokens.first(position), vocab_size_);
       const Token cell = row.cell_of(answer.tokens[position]);
-      if (is_dropped(row, cell) && is_near_tie(row, candidates, answer.tokens[position])) continue;
+      const std::set<Token> ties = near_ties(row, candidates);
+      // Nobody knows the law of a row that a filter cuts so close, whichever token came.
+      if (!ties.empty() && (!is_dropped(row, cell) || ties.contains(answer.tokens[position])))
+        continue;
       if (is_dropped(row, cell) && found_.impossible == nullptr) tell_impossible(answer, position);
       found_.evidence.add(oracle::PositionLaws{row.law, {}}, cell,
                           place_coin(context_.matrix, key, position));
@@ -154,17 +161,19 @@ class Rescoring {
            row.law[static_cast<std::size_t>(cell)] <= 0;
   }
 
-  /// A filter that drops the token by less than two passes of the server may differ.
-  bool is_near_tie(const RescoredRow& row, const std::vector<TokenLogprob>& candidates,
-                   Token token) const {
+  /// What a filter drops by less than two passes of the server may differ.
+  std::set<Token> near_ties(const RescoredRow& row,
+                            const std::vector<TokenLogprob>& candidates) const {
     const double slack = 2 * (context_.settings.tolerance + context_.settings.near_tie_bound);
-    if (slack <= 0) return false;
-    double own = -std::numeric_limits<double>::infinity(), least = -own;
-    for (const TokenLogprob& each : candidates) {
-      if (each.token == token) own = each.logprob;
+    std::set<Token> ties;
+    if (slack <= 0) return ties;
+    double least = std::numeric_limits<double>::infinity();
+    for (const TokenLogprob& each : candidates)
       if (!is_dropped(row, row.cell_of(each.token))) least = std::min(least, each.logprob);
-    }
-    return own + slack >= least;
+    for (const TokenLogprob& each : candidates)
+      if (is_dropped(row, row.cell_of(each.token)) && each.logprob + slack >= least)
+        ties.insert(each.token);
+    return ties;
   }
 
   void tell_impossible(const Answer& answer, std::size_t position) {
@@ -188,17 +197,20 @@ class Rescoring {
 
 oracle::Verdict rescored_law(const CheckContext& context) {
   oracle::Verdict verdict = begun(context);
-  const LawSample sample = law_sample(context, Arm::kSpeculative);
+  LawSample sample = law_sample(context, Arm::kSpeculative);
   if (is_nothing(sample, verdict)) return verdict;
   Rescored found = Rescoring(context).over(sample);
   if (!found.obstacle.empty() || found.answers == 0) {
     verdict.evidence = found.obstacle.empty() ? "no answer was scored" : found.obstacle;
     return verdict;
   }
+  sample.failed += found.unscored;  // those may be the ones that show it
   const std::uint64_t tokens = found.evidence.token_count();
   conclude(
       context, sample, found.log_e_value,
-      oracle::visible_distance(tokens, context.log_alarm, oracle::kPlaceCells),
+      oracle::visible_distance(tokens, context.log_alarm, oracle::kPlaceCells,
+                               context.settings.tolerance),
+      kPlacesOfTokens,
       std::to_string(tokens) + " tokens of " + std::to_string(found.answers) + " scored answers",
       verdict);
   verdict.trials = found.answers;

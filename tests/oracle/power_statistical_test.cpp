@@ -174,6 +174,14 @@ TEST(Power, InvertsItself) {
     }
   }
   EXPECT_EQ(visible_distance(0, kAlarm, 16), 1);
+  // No sample sees what arithmetic may do: a fault's divergence has to be more than that.
+  for (const double slack : {.001, .02}) {
+    const double least = visible_distance(std::uint64_t{1} << 50, kAlarm, 16, slack);
+    EXPECT_NEAR(2 * least * least / slack, 1, .05);
+    EXPECT_GT(visible_distance(10000, kAlarm, 16, slack), visible_distance(10000, kAlarm, 16));
+    EXPECT_GT(visible_distance_of_pairs(10000, kAlarm, 16, slack),
+              visible_distance_of_pairs(10000, kAlarm, 16));
+  }
   EXPECT_EQ(visible_distance_of_pairs(3, kAlarm, 16), 1);
 }
 
