@@ -203,6 +203,13 @@ TEST(AuditReport, ShowsSettingLabelEvidenceAndInterval) {
   EXPECT_THAT(markdown_of(sample_audit()), HasSubstr("### What speculation gains here"));
 }
 
+TEST(AuditReport, TellsServersOfContinuousIntegrationEvidenceAndSetting) {
+  const std::string message = "e-value 3.2e+09 (alarm at 4.9e+06); evidence of next_token_law";
+  EXPECT_THAT(junit_of(sample_audit()), HasSubstr("violated: " + message));
+  EXPECT_THAT(github_annotations_of(sample_audit()),
+              HasSubstr("::VIOLATED marginal-lossless in t0.7-k8 by mutant:sample: " + message));
+}
+
 TEST(AuditReport, CountsTheSettingsOfAWideMatrixAndHidesNoneThatFell) {
   auto run = sample_audit();
   for (int i = 0; i < 40; ++i)

@@ -8,6 +8,7 @@
 
 #include "oracle/explain.h"
 #include "reference/error.h"
+#include "tools/report/summary.h"
 #include "tools/report/table.h"
 
 namespace draftproof::tools {
@@ -64,9 +65,12 @@ std::string trial_text(const EngineTrial& trial) {
   std::string text = fmt::format("   {} requests\n", trial.requests);
   for (const oracle::Verdict& verdict : trial.verdicts) {
     const bool is_wrong = is_violated(verdict);
+    report::CheckResult check;
+    check.verdict = verdict;
+    const std::string evidence = report::evidence_of(check);
     text += fmt::format("   {:<13}{:<28}{}\n",
                         is_wrong ? "VIOLATED" : std::string(to_string(verdict.kind)),
-                        verdict.property, hanging(verdict.evidence, 44));
+                        verdict.property, hanging(evidence, 44));
     if (verdict.kind == VerdictKind::kUpheld)
       text += fmt::format("   {:<13}{:<28}{}\n", "", "would have seen",
                           hanging(verdict.smallest_visible_effect, 44));

@@ -31,7 +31,8 @@ std::string github_annotations_of(const Run& run) {
     const bool is_error = verdict.kind == oracle::VerdictKind::kViolated || !error.empty();
     if (!is_error && verdict.kind == oracle::VerdictKind::kUpheld) continue;
     std::string message = verdict_word(check) + " " + std::string(oracle::to_string(verdict.claim));
-    message += " by " + verdict.subject + ": " + (error.empty() ? verdict.evidence : error);
+    if (!verdict.setting.empty()) message += " in " + verdict.setting;
+    message += " by " + verdict.subject + ": " + (error.empty() ? evidence_of(check) : error);
     if (verdict.witness && !verdict.witness->replay.empty()) {
       message += "\n" + verdict.witness->replay;
     }

@@ -88,12 +88,12 @@ void add_case(pugi::xml_node suite, const CheckResult& check, bool inconclusive_
       break;
     case Answer::kSkipped:
       child("skipped",
-            check.accepted.empty() ? "inconclusive: " + verdict.evidence
+            check.accepted.empty() ? "inconclusive: " + evidence_of(check)
                                    : "accepted: " + check.accepted,
             "");
       break;
     case Answer::kFailed:
-      child("failure", std::string(oracle::to_string(verdict.kind)) + ": " + verdict.evidence,
+      child("failure", std::string(oracle::to_string(verdict.kind)) + ": " + evidence_of(check),
             detail_of(check));
   }
 }
