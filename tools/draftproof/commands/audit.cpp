@@ -9,6 +9,7 @@
 #include "reference/error.h"
 #include "tools/audit/arrivals.h"
 #include "tools/audit/audit_run.h"
+#include "tools/audit/examination.h"
 #include "tools/audit/shard.h"
 #include "tools/draftproof/audit_conclusion.h"
 #include "tools/draftproof/collect_progress.h"
@@ -172,6 +173,10 @@ ExitCode audit_with(const Run& run, audit::Arms& arms, const Streams& streams) {
   const auto settings = audit::settings_of_shard(record.matrix, run.shard.index, run.shard.count);
   auto known = known_findings(run.settings.known, config.file.parent_path().string());
   const auto formats = formats_of(config.reports);
+  if (!run.settings.is_unproven && !run.place.is_resumed) {
+    for (const std::string& warning : audit::need_sound_arms(config, arms, law.target.get()))
+      streams.err << "warning: " << warning << "\n";
+  }
 
   ObservationStore store(run.place.file(), run.place.is_resumed ? ObservationStore::Mode::kAppend
                                                                 : ObservationStore::Mode::kCreate);

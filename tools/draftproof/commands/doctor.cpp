@@ -10,6 +10,7 @@
 #include "reference/error.h"
 #include "tools/audit/alert_rules.h"
 #include "tools/audit/arms.h"
+#include "tools/audit/examination.h"
 #include "tools/audit/launch_line.h"
 #include "tools/audit/toy_law.h"
 #include "tools/draftproof/doctor_settings.h"
@@ -48,17 +49,6 @@ AuditSettings with_urls(const DoctorCommandSettings& settings) {
   return flags;
 }
 
-/// One server alone is examined as the arm that it is to be: by its own words, where it has some.
-std::vector<audit::Patient> patients_of(const AuditConfig& config, const audit::Arms& arms) {
-  std::vector<audit::Patient> patients;
-  for (const Arm arm : arms.arms())
-    patients.push_back(audit::patient_of(
-        arm, arms.shared(arm), arm == Arm::kBaseline ? config.baseline : config.speculative));
-  if (patients.size() == 1 && patients[0].record.facts.is_speculative == false)
-    patients[0].arm = patients[0].record.arm = Arm::kBaseline;
-  return patients;
-}
-
 ExitCode examine_servers(const DoctorCommandSettings& settings, const Streams& streams) {
   const audit::LoadedConfig loaded = settings_of_flags(with_urls(settings));
   AuditConfig config = loaded.config;
@@ -70,7 +60,7 @@ ExitCode examine_servers(const DoctorCommandSettings& settings, const Streams& s
   audit::need_arms(config);
   const audit::Arms arms(config, std::filesystem::path(config.report_dir) / "doctor");
   audit::DoctorSettings doctor = audit::doctor_settings(config);
-  std::vector<audit::Patient> patients = patients_of(config, arms);
+  std::vector<audit::Patient> patients = audit::patients_of(config, arms);
   audit::ToyLaw law;
   if (!config.toy.empty()) {
     const std::string contract =
