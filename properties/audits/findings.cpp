@@ -57,7 +57,11 @@ std::optional<std::int64_t> drafted_tokens(const CheckContext& context) {
 }
 
 oracle::Verdict unless_never_drafted(const CheckContext& context, oracle::Verdict verdict) {
-  if (verdict.kind != oracle::VerdictKind::kUpheld || drafted_tokens(context) != 0) return verdict;
+  if (verdict.kind != oracle::VerdictKind::kUpheld) return verdict;
+  const auto drafted = drafted_tokens(context);
+  if (!drafted)
+    verdict.notes.push_back("the engine counts no drafts: that any were made is not shown here");
+  if (drafted != 0) return verdict;
   verdict.kind = oracle::VerdictKind::kInconclusive;
   verdict.label = oracle::Label::kNotExercised;
   verdict.evidence = "no token was drafted in this setting, says the engine; " + verdict.evidence;

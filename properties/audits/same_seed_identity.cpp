@@ -14,6 +14,7 @@
 #include <set>
 #include <utility>
 
+#include "oracle/family.h"
 #include "properties/audits/findings.h"
 #include "properties/audits/words.h"
 
@@ -139,9 +140,11 @@ void settle(const CheckContext& context, oracle::Verdict& verdict, const Identit
   const double share = std::min(1.0, 2 * std::expm1(context.settings.tolerance));
   const double tail = log_tail(static_cast<double>(parted), static_cast<double>(identity.tokens),
                                context.settings.tolerance > 0 ? share : 0);
-  verdict.log_e_value = -tail;
+  // A tail holds at one look; all of them share it.
+  const std::size_t look = look_sizes(context, Arm::kSpeculative).size() - 1;
+  verdict.log_e_value = -tail + std::log(oracle::share_of_look(.5, look) / .5);
   verdict.log_alarm = context.log_alarm;
-  if (-tail < context.log_alarm) {
+  if (*verdict.log_e_value < context.log_alarm) {
     verdict.label = oracle::Label::kNearTie;
     verdict.notes.push_back("rounding within the declared slack may change a share of " +
                             rounded(share) + " of the tokens: these do not show more");

@@ -210,6 +210,16 @@ JudgedRun shared_run(std::vector<reference::Token> speculative) {
   return run;
 }
 
+TEST(GreedyMarginParity, SaysWhereNobodyCountsDrafts) {
+  const auto says_so = ::testing::Contains(HasSubstr("counts no drafts"));
+  JudgedRun uncounted(greedy_request());
+  uncounted.add_both(tokens({0, 0, 0, 0}));
+  EXPECT_THAT(uncounted.judged("greedy_margin_parity").notes, says_so);
+  JudgedRun counted(greedy_request());
+  counted.add_both(with_counters(tokens({0, 0, 0, 0}), 3, 2));
+  EXPECT_THAT(counted.judged("greedy_margin_parity").notes, ::testing::Not(says_so));
+}
+
 TEST(SameSeedIdentity, UpholdsWhereEveryTrialIsIdentical) {
   const auto verdict = shared_run({3, 2, 1, 0}).judged("same_seed_identity");
   EXPECT_EQ(verdict.kind, VerdictKind::kUpheld);
