@@ -17,8 +17,10 @@ using nlohmann::ordered_json;
 
 constexpr double kConfidence = 0.95;
 
-std::string milliseconds(const std::optional<double>& seconds) {
-  return seconds ? fmt::format("{:.3g} ms", *seconds * 1000) : "not reported";
+std::string time_words(const std::optional<double>& seconds) {
+  if (!seconds) return "not reported";
+  return *seconds < 0.9995 ? fmt::format("{:.3g} ms", *seconds * 1000)
+                           : fmt::format("{:.3g} s", *seconds);
 }
 
 std::string number(const std::optional<double>& value) {
@@ -103,8 +105,8 @@ report::Table table_of(const std::vector<CohortSpeed>& speeds, const Divergences
       if (arm.answers == 0) continue;
       table.add(
           {cohort.name, is_baseline ? "baseline" : "speculative", report::grouped(arm.answers),
-           milliseconds(arm.ttft), milliseconds(arm.itl), milliseconds(arm.latency),
-           milliseconds(arm.latency_tail),
+           time_words(arm.ttft), time_words(arm.itl), time_words(arm.latency),
+           time_words(arm.latency_tail),
            arm.decode_share ? fmt::format("{:.0f}%", 100 * *arm.decode_share) : "not reported",
            is_baseline ? "" : number(arm.committed_per_call()),
            is_baseline ? "" : number(arm.draft_acceptance()),
@@ -143,7 +145,7 @@ std::optional<report::Section> speed_section(const properties::audits::Matrix& m
   std::string notes = fmt::format(
       "Same prompts, same order in both arms ({}); warm-up left out. First answers of arms just "
       "begun: {} and {}.\n",
-      load, milliseconds(all.baseline.cold_latency), milliseconds(all.speculative.cold_latency));
+      load, time_words(all.baseline.cold_latency), time_words(all.speculative.cold_latency));
   Divergences divergences;
   ordered_json cohorts = ordered_json::array();
   for (const CohortSpeed& each : speeds) {
