@@ -39,6 +39,7 @@ oracle::Verdict joint_law(const CheckContext& context);
 oracle::Verdict baseline_against_itself(const CheckContext& context);
 oracle::Verdict two_sample_law(const CheckContext& context);
 oracle::Verdict rescored_law(const CheckContext& context);
+oracle::Verdict rescored_parity(const CheckContext& context);
 oracle::Verdict draft_efficiency(const CheckContext& context);
 oracle::Verdict greedy_margin_parity(const CheckContext& context);
 oracle::Verdict same_seed_identity(const CheckContext& context);

@@ -12,6 +12,7 @@
 #include "oracle/power.h"
 #include "properties/audits/conditional_law.h"
 #include "properties/audits/findings.h"
+#include "properties/audits/scores.h"
 #include "properties/audits/words.h"
 #include "reference/contract.h"
 #include "reference/error.h"
@@ -20,9 +21,6 @@ namespace draftproof::properties::audits {
 namespace {
 
 using reference::Token;
-
-constexpr const char* kWhatIsJudged =
-    "the server read its own answers: this judges acceptance and state, not the model";
 
 /// One row as far as it was reported: candidates, and one cell for all others where they matter.
 struct RescoredRow {
@@ -50,7 +48,8 @@ bool is_unfiltered(const reference::Sampling& sampling) {
 /// Why the law cannot be built from so many candidates of a row; empty: it can.
 std::string obstacle_of(const SamplingRequest& request, std::size_t candidate_count,
                         std::size_t vocab_size) {
-  if (candidate_count == 0) return "the server gave no candidates of a position";
+  if (candidate_count == 0)
+    return "of a position no candidates came, or how many were asked for is not told";
   if (vocab_size > 0 && candidate_count >= vocab_size) return "";
   if (request.adjustments != reference::Adjustments{})
     return "penalties and biases need the whole row, and " + std::to_string(candidate_count) +
@@ -124,29 +123,24 @@ class Rescoring {
  private:
   void add(const Answer& answer) {
     const TrialKey& key = answer.transcript->key;
-    const auto& scores = context_.evidence.of(key.case_id, key.arm, kScoreRepeat);
-    const auto score = scores.find(key.trial);
-    if (score == scores.end() || score->second.completion.end == CompletionEnd::kFailed) {
+    const Transcript* score = score_of(context_, key);
+    if (score == nullptr) {
       ++found_.unscored;
       return;
     }
     const Prompt& prompt = answer.transcript->request.prompt;
-    const auto& rows = score->second.completion.top_logprobs;
-    if (rows.size() < prompt.size() + answer.tokens.size()) {
-      found_.obstacle = "the score of " + key.case_id + ", trial " + std::to_string(key.trial) +
-                        " has " + std::to_string(rows.size()) + " rows for " +
-                        std::to_string(prompt.size() + answer.tokens.size()) + " tokens";
-      return;
-    }
+    found_.obstacle = score_obstacle(*score, *answer.transcript);
+    if (!found_.obstacle.empty()) return;
     ++found_.answers;
     for (std::size_t position = 0; position < answer.tokens.size(); ++position) {
-      const auto& candidates = rows[prompt.size() + position];
+      const auto candidates = candidates_at(*score, prompt.size() + position, vocab_size_);
       found_.obstacle = obstacle_of(answer.audit_case->request, candidates.size(), vocab_size_);
       if (!found_.obstacle.empty()) return;
       const RescoredRow row = row_of(contract_, answer.audit_case->request, candidates,
                                      answer.tokens.first(position), vocab_size_);
       const Token cell = row.cell_of(answer.tokens[position]);
-      const std::set<Token> ties = near_ties(row, candidates);
+      const std::set<Token> ties =
+          near_ties(row, score->completion.top_logprobs[prompt.size() + position]);
       // Nobody knows the law of a row that a filter cuts so close, whichever token came.
       if (!ties.empty() && (!is_dropped(row, cell) || ties.contains(answer.tokens[position])))
         continue;
@@ -218,9 +212,9 @@ oracle::Verdict rescored_law(const CheckContext& context) {
   places.evidence = found.evidence;
   places.look_count = sample.looks.size();
   verdict.effect = place_effect(context, places);
-  verdict.assumption = kWhatIsJudged;
+  verdict.assumption = kWhatRescoringJudges;
   if (context.settings.tolerance > 0)
-    verdict.assumption += "; two passes of it differ by a factor of e^" +
+    verdict.assumption += "; two passes differ by a factor of e^" +
                           rounded(context.settings.tolerance) + " a token at most";
   if (verdict.kind == oracle::VerdictKind::kViolated) {
     if (found.impossible == nullptr) {

@@ -195,8 +195,14 @@ std::unique_ptr<ToyAudit> one_server(Fault fault, std::size_t candidates, std::i
         std::sort(row.begin(), row.end(), [](const TokenLogprob& one, const TokenLogprob& other) {
           return one.logprob > other.logprob;
         });
-        row.resize(std::min(candidates, row.size()));
+        // As servers do: the token's own besides, wherever it stands.
+        std::vector<TokenLogprob> likeliest = row;
+        likeliest.resize(std::min(candidates, row.size()));
+        for (std::size_t j = candidates; j < row.size(); ++j)
+          if (row[j].token == prompt[i]) likeliest.push_back(row[j]);
+        row = std::move(likeliest);
       }
+      score.request.logprob_count = static_cast<int>(candidates);
       audit->evidence.add(answer);
       audit->evidence.add(std::move(score));
     }
@@ -236,7 +242,8 @@ TEST_P(RescoredLaw, JudgesOneServerByItsOwnReading) {
 INSTANTIATE_TEST_SUITE_P(Rows, RescoredLaw,
                          ::testing::Values(Rescored{"Whole", 8, 0}, Rescored{"WholeFiltered", 8, 3},
                                            Rescored{"PartAndTheOthersTogether", 4, 0},
-                                           Rescored{"AsMuchAsTheFilterKeeps", 4, 3}),
+                                           Rescored{"AsMuchAsTheFilterKeeps", 4, 3},
+                                           Rescored{"OneAndTheOthersTogether", 1, 0}),
                          [](const auto& tested) { return tested.param.name; });
 
 TEST(RescoredLaw, SaysThatCandidatesAreTooFew) {

@@ -57,7 +57,7 @@ class Counting {
       const std::uint64_t asked = arms * (once + std::min(once, usual.repeated_trials));
       const auto length = static_cast<std::uint64_t>(each.request.max_tokens);
       add(cost, asked, prompt_tokens_of(each), length);
-      if (config_.is_one_server && each.request.sampling.temperature > 0)
+      if (config_.is_one_server)
         add(cost, std::min(once, usual.scored_trials), prompt_tokens_of(each) + length, 0);
     }
     finish(cost);
