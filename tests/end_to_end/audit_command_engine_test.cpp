@@ -304,6 +304,26 @@ TEST_F(Audit, WhatCannotStartSaysWhyAndWhatToDo) {
   fails({"judge", "strange.sqlite"}, "strange.sqlite");
 }
 
+TEST_F(Audit, IsNotBegunOnArmsThatAreNoPair) {
+  const ServerProcess baseline(server_words("off")), speculative(server_words("on"));
+  const ServerProcess plain(server_words("off"));
+  const ServerProcess stranger(server_words("on", {"--vocab", "9"}));
+  const auto proven = [&](const std::string& one, const std::string& other) {
+    Words words = audit(one, other);
+    words.erase(std::find(words.begin(), words.end(), "--skip-doctor"));
+    return run(words);
+  };
+  auto result = proven(baseline.url(), plain.url());
+  EXPECT_EQ(result.exit_code, 3) << result.out << result.err;
+  EXPECT_THAT(result.err, HasSubstr("speculative: makes drafts: NO"));
+  result = proven(baseline.url(), stranger.url());
+  EXPECT_EQ(result.exit_code, 3) << result.out << result.err;
+  EXPECT_THAT(result.err, HasSubstr("both arms: "));
+  EXPECT_FALSE(fs::exists(folder_.path() + "/draftproof-report/latest"));
+  result = proven(baseline.url(), speculative.url());
+  EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
+}
+
 TEST_F(Audit, TranscriptsOfAnybodysEngineAreJudged) {
   // A greedy answer that differs in the third token, in lines that somebody wrote by hand.
   const auto line = [](const char* arm, int trial, const char* tokens) {
