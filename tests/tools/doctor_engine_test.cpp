@@ -1,7 +1,6 @@
 // Doctor. Goal: a right pair is ready, and each way in which two servers are not the pair that an
 // audit needs, or lie, is said by name. Method: toy servers, right ones and wrong ones, and clients
-// that change one thing of what a right server answers; each complaint is absent for the right
-// pair.
+// that change one thing of what a right server answers; a right pair has no complaint.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,16 +20,10 @@ namespace draftproof::tests {
 namespace {
 
 namespace audit = tools::audit;
-using audit::DoctorReport;
-using audit::Finding;
-using audit::Standing;
-using properties::Arm;
-using properties::Completion;
-using properties::SamplingRequest;
-using testing::Contains;
-using testing::HasSubstr;
-using tools::engines::ArmClient;
-using tools::engines::ArmFacts;
+using audit::DoctorReport, audit::Finding, audit::Standing;
+using properties::Arm, properties::Completion, properties::SamplingRequest;
+using testing::Contains, testing::HasSubstr;
+using tools::engines::ArmClient, tools::engines::ArmFacts;
 
 ToySettings toy(const std::string& name, bool is_speculative,
                 const std::string& dialect = "llama.cpp") {
@@ -384,9 +377,7 @@ TEST_F(DoctorPair, IsKeptForPlansOfTheSameAddresses) {
   const DoctorReport report =
       audit::examine({audit::patient_of(Arm::kSpeculative, speculative(), given)}, settings_of(8));
   const std::string page = audit::page_of(report, audit::DoctorForm::kJson);
-  if (can_validate()) {
-    EXPECT_EQ(schema_complaint("doctor.schema.json", page), "");
-  }
+  if (can_validate()) EXPECT_EQ(schema_complaint("doctor.schema.json", page), "");
   const auto folder =
       std::filesystem::temp_directory_path() / ("draftproof-doctor-" + std::to_string(::getpid()));
   std::filesystem::create_directories(folder);
