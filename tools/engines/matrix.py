@@ -13,6 +13,7 @@ import argparse
 import glob
 import json
 import math
+import re
 import subprocess
 import sys
 import time
@@ -154,20 +155,26 @@ def folder_of(engine, option, name):
 
 
 def report_of(folder):
+    """Of an audit that came to its end, with the seconds that all of it took."""
     found = sorted(glob.glob(str(folder / "2*/report.json")))
-    if not found:
+    ended = folder / "ended.json"
+    if not found or not ended.exists():
         return None
     report = json.loads(Path(found[-1]).read_text(encoding="utf-8"))
+    report["wall"] = json.loads(ended.read_text())["seconds"]
     return None if report["is_interrupted"] else report
 
 
 def all_audits(only):
-    """Every option without filters first, so that a cut run has met each of them."""
-    for name, sampling in PASSES.items():
-        for engine, told in ENGINES.items():
-            for option in told["options"]:
-                if only in f"{engine} {option} {name}":
-                    yield engine, option, name, sampling
+    """Every option without filters, then every other one with all of them, then the rest: a cut run
+    has met each option and each filter."""
+    options = [(engine, option) for engine, told in ENGINES.items() for option in told["options"]]
+    plain, *filters = PASSES
+    order = [(option, plain) for option in options]
+    order += [(option, name) for option in options[::2] + options[1::2] for name in filters]
+    for (engine, option), name in order:
+        if only in f"{engine} {option} {name}":
+            yield engine, option, name, PASSES[name]
 
 
 def audit(arguments, engine, option, name, sampling):
@@ -235,25 +242,41 @@ def rows_of(option, reports):
         for check in report["checks"]:
             settings.setdefault(check["setting"], {})[check["property"]] = check
         for place, (setting, checks) in enumerate(sorted(settings.items())):
-            seconds = f"{report['seconds']:.0f}" if place == 0 else "″"
+            seconds = f"{report['wall']:.0f}" if place == 0 else "″"
             yield [option, setting, seconds] + [
                 cell(checks[one]) if one in checks else "" for one in SHOWN
             ]
 
 
-def print_violated(option, report):
-    for check in report["checks"]:
-        if check["verdict"] == "violated":
-            witness = check["witness"] or {}
-            print(f"* {option}, `{check['id']}`: {check['evidence']}")
-            for part in ("let", "expected", "observed", "because"):
-                text = " ".join(str(witness.get(part, "")).split())
-                print(f"    * {part}: {text[:400]}")
+def one_line(text):
+    """Without the folders of whoever built the engine."""
+    return re.sub(r"/\S*/(\w+\.cpp)", r"\1", " ".join(str(text).split()))
+
+
+def print_violated(option, reports):
+    """An audit at a time: where it falls, the first witness, the least requests that were found."""
+    fallen = {}
+    for report in reports:
+        for check in report["checks"]:
+            if check["verdict"] == "violated":
+                fallen.setdefault(check["property"], []).append(check)
+    for name, checks in fallen.items():
+        where = "; ".join(f"`{one['setting']}` {cell(one)}" for one in checks)
+        print(f"* {option}, {name}: {where}.")
+        witness = {key: one_line(text) for key, text in checks[0]["witness"].items()}
+        told = f"Expected: {witness['expected']}. Observed: {witness['observed']}."
+        print(f"  {witness['let']}. {told}")
+        for check in checks:
+            notes = [" ".join(note.split()) for note in check["notes"]]
+            least = [note for note in notes if note.startswith(("reduced in", "request"))]
+            if least and "nothing could be left out" not in least[0]:
+                least = [re.sub(r"^request( \d+ of \d+, together)?: ", "", note) for note in least]
+                print(f"  `{check['setting']}` {'; '.join(dict.fromkeys(least))}.")
 
 
 def print_table():
     for engine, told in ENGINES.items():
-        found, missing = {}, []
+        found, missing = {}, {}
         for option in told["options"]:
             for name in PASSES:
                 folder = folder_of(engine, option, name)
@@ -263,17 +286,17 @@ def print_table():
                     continue
                 ended = folder / "ended.json"
                 why = f" (exit {json.loads(ended.read_text())['exit']})" if ended.exists() else ""
-                missing.append(f"{option}: {name}{why}")
+                missing.setdefault(option, []).append(name + why)
         print(f"\n## Verdicts: {engine}\n")
         print("| option | setting | s | " + " | ".join(SHOWN.values()) + " |")
         print("|---" * (3 + len(SHOWN)) + "|")
         for option, reports in found.items():
             for row in rows_of(option, reports):
                 print("| " + " | ".join(row) + " |")
-        print(f"\nWithout a report: {'; '.join(missing) or 'none'}.\n\nViolated:\n")
+        left = "; ".join(f"{option} ({', '.join(names)})" for option, names in missing.items())
+        print(f"\nNot reached: {left or 'none'}.\n\nViolated:\n")
         for option, reports in found.items():
-            for report in reports:
-                print_violated(option, report)
+            print_violated(option, reports)
 
 
 def main():
