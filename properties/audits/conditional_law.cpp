@@ -231,6 +231,7 @@ oracle::Witness conditional_witness(const CheckContext& context, const LawSample
       if (std::fabs(share.departure()) <= most) continue;
       most = std::fabs(share.departure());
       witness.let = words_of(counts.first.audit_case->request);
+      witness.replay = counts.first.audit_case->id;
       witness.expected = "token " + std::to_string(token) + " at position " +
                          std::to_string(counts.position + 1) + ", " +
                          prefix_words(counts.first, counts.position) + ", in " + share.due_words() +

@@ -80,9 +80,10 @@ void refute(const CheckContext& context, oracle::Verdict& verdict, const Transcr
             oracle::Label label, oracle::Witness witness) {
   constexpr std::string_view kCase = "{case}";
   if (witness.let.empty()) witness.let = words_of(transcript);
+  const std::string shown = witness.replay.empty() ? transcript.key.case_id : witness.replay;
   witness.replay = context.settings.replay;
   if (const auto place = witness.replay.find(kCase); place != std::string::npos)
-    witness.replay.replace(place, kCase.size(), transcript.key.case_id);
+    witness.replay.replace(place, kCase.size(), shown);
   verdict.kind = oracle::VerdictKind::kViolated;
   verdict.label = label;
   verdict.witness = std::move(witness);

@@ -40,7 +40,8 @@ oracle::Verdict unless_never_drafted(const CheckContext& context, oracle::Verdic
 std::string words_of(const Transcript& transcript);
 
 /// Violated, with the witness; its `let` is the transcript's words when empty, its replay line the
-/// settings' with "{case}" replaced.
+/// settings' with "{case}" replaced: by what it is, where it names another case than the
+/// transcript's.
 void refute(const CheckContext& context, oracle::Verdict& verdict, const Transcript& transcript,
             oracle::Label label, oracle::Witness witness);
 

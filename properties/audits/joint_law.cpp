@@ -122,7 +122,10 @@ oracle::Witness witness_of(const Tally& tally, double log_e_value) {
     worst = cell;
   }
   oracle::Witness witness;
-  if (tally.audit_case != nullptr) witness.let = words_of(tally.audit_case->request);
+  if (tally.audit_case != nullptr) {
+    witness.let = words_of(tally.audit_case->request);
+    witness.replay = tally.audit_case->id;
+  }
   witness.expected =
       tally.cell_name(worst) + " in " + percent(tally.words.law[worst]) + " of the answers";
   witness.observed =

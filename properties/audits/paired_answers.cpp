@@ -205,8 +205,12 @@ oracle::Witness pair_witness(const PairSample& sample, double log_e_value, const
                                    ? "the answer ends"
                                    : "token " + std::to_string(token) + " comes";
       witness.let = words_of(place.first->request);
-      witness.expected = what + " behind the emitted tokens " +
-                         words_of(std::span<const Token>(place.second)) + " in " + percent(one) +
+      witness.replay = place.first->id;
+      const std::string behind =
+          place.second.empty()
+              ? " first"
+              : " behind the emitted tokens " + words_of(std::span<const Token>(place.second));
+      witness.expected = what + behind + " in " + percent(one) +
                          " of " + std::to_string(node.total[0]) + " answers, " + one_name;
       witness.observed = "in " + percent(other) + " of " + std::to_string(node.total[1]) +
                          " answers, " + other_name;

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <memory>
 
+#include "properties/audits/words.h"
 #include "toy_speculator.h"
 
 namespace draftproof::properties::audits {
@@ -67,6 +68,19 @@ TEST(LawAudits, NameTheTokenThatAnEngineWhichKeepsEveryDraftEmitsTooOften) {
   expect_lossy(arms);
   EXPECT_THAT(arms.effect->of, HasSubstr("token 2"));
   EXPECT_THAT(arms.witness->expected, HasSubstr("without drafts"));
+}
+
+TEST(LawAudits, ReplayTheCaseThatTheirWitnessIsOf) {
+  ToyAudit audit(Fault::kAcceptsAll);
+  audit.run(2048);
+  for (const char* name : {"next_token_law", "joint_law", "two_sample_law"}) {
+    const Verdict verdict = audit.verdict(name);
+    expect_lossy(verdict);
+    for (const AuditCase& each : audit.matrix.cases) {
+      const bool is_shown = verdict.witness->replay == "replay " + each.id;
+      EXPECT_EQ(is_shown, verdict.witness->let == words_of(each.request)) << name << " " << each.id;
+    }
+  }
 }
 
 class LawFault : public ::testing::TestWithParam<Fault> {};
@@ -244,6 +258,20 @@ TEST(JointLaw, CountsPlacesWhereWordsAreTooMany) {
     audit.settings.draft = &draft;
     const Verdict verdict = audit.verdict("joint_law");
     EXPECT_THAT(verdict.effect->of, HasSubstr("places of tokens 2 and 3"));
+    if (fault == Fault::kNone) {
+      EXPECT_EQ(verdict.kind, VerdictKind::kUpheld) << verdict.evidence;
+    } else {
+      expect_lossy(verdict);
+    }
+  }
+}
+
+/// Filters that leave one token leave one word: whatever else comes is a proof.
+TEST(JointLaw, JudgesWhatFiltersLeaveASingleWord) {
+  for (const Fault fault : {Fault::kNone, Fault::kEmitsOutside}) {
+    ToyAudit audit(fault, 1, 5, 1);
+    audit.run(512);
+    const Verdict verdict = audit.verdict("joint_law");
     if (fault == Fault::kNone) {
       EXPECT_EQ(verdict.kind, VerdictKind::kUpheld) << verdict.evidence;
     } else {
