@@ -102,6 +102,9 @@ Arms::Arms(const AuditConfig& config, const std::filesystem::path& folder) {
   // Where nothing is said of a baseline there is none: need_arms() has asked for it.
   if (!config.is_one_server) baseline_ = make(Arm::kBaseline, config.baseline);
   speculative_ = make(Arm::kSpeculative, config.speculative);
+  if (config.scorer.url.empty()) return;
+  scorer_ = engines::http_client(config.scorer);
+  scorer_->facts();  // Throws where nobody answers, and keeps what it is.
 }
 
 const Arms::Side& Arms::side(Arm arm) const {
@@ -143,6 +146,11 @@ std::string Arms::what_changed() {
     } catch (const Error& error) {
       return "the " + to_string(arm) + " arm no longer answers: " + error.what();
     }
+  }
+  try {
+    if (scorer_ != nullptr) scorer_->facts();
+  } catch (const Error& error) {
+    return std::string("the scorer no longer answers as it did: ") + error.what();
   }
   return "";
 }

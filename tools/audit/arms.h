@@ -26,6 +26,8 @@ class Arms {
   std::shared_ptr<engines::ArmClient> shared(properties::Arm arm) const;
   const engines::ArmFacts& facts(properties::Arm arm) const;
   std::vector<properties::Arm> arms() const;
+  /// Who reads answers again: another server of the same weights; null: the speculative one itself.
+  std::shared_ptr<engines::ArmClient> scorer() const { return scorer_; }
 
   /// Asks again. What differs from the beginning, or why an arm no longer answers: one line that
   /// names the arm; empty: nothing.
@@ -37,6 +39,7 @@ class Arms {
   struct Side;
   const Side& side(properties::Arm arm) const;
   std::unique_ptr<Side> baseline_, speculative_;
+  std::shared_ptr<engines::ArmClient> scorer_;
 };
 
 /// "llama.cpp b6012, model NAME, vocabulary 16, drafts by ngram of 3": one line of what an arm

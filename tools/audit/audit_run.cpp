@@ -9,6 +9,7 @@
 #include "reference/error.h"
 #include "tools/audit/approximate_checks.h"
 #include "tools/audit/arrivals.h"
+#include "tools/audit/reading_floor.h"
 
 namespace draftproof::tools::audit {
 namespace {
@@ -94,6 +95,30 @@ void set_lossy_mode(const AuditConfig& config, const Arms& arms, JudgeSettings& 
   if (judge.lossy && config.approximate) judge.lossy->budget_tv = config.approximate->tv;
 }
 
+/// Who reads answers again, and what that costs in slack.
+void set_reading(const AuditConfig& config, const Arms& arms, RunRecord& record) {
+  JudgeSettings& judge = record.judge;
+  const auto scorer = arms.scorer();
+  if (scorer == nullptr) {
+    record.told.emplace_back("rescoring", "the speculative server reads its own answers");
+    return;
+  }
+  judge.baseline = scorer->capabilities();  // for what can be asked of it
+  const ReadingFloor floor = reading_floor(arms.client(Arm::kSpeculative), *scorer, record.matrix);
+  double temperature = 1;
+  for (const AuditCase& each : record.matrix.cases)
+    if (each.request.sampling.temperature > 0)
+      temperature = std::min(temperature, static_cast<double>(each.request.sampling.temperature));
+  // A law is off by the gap of a token and by that of the others, both divided by temperature.
+  judge.tolerance = std::max(judge.tolerance, 2 * floor.gap_max / temperature);
+  record.told.emplace_back(
+      "rescoring",
+      fmt::format("answers are read by {} at {}, which on {} prompts differs from the speculative "
+                  "server by {:.3g} nats at most in {} logprobs: taken for rounding",
+                  line_of(scorer->facts()), shown_url(config.scorer.url), floor.prompt_count,
+                  floor.gap_max, floor.gap_count));
+}
+
 }  // namespace
 
 RunRecord record_of(const AuditConfig& config, Arms& arms) {
@@ -115,6 +140,11 @@ RunRecord record_of(const AuditConfig& config, Arms& arms) {
                     "prompts");
       request.prompt_text = *text;
     }
+    if (!config.toy.empty() && request.prompt.empty() && !request.prompt_text.empty())
+      throw Error(ErrorKind::kInput,
+                  "its law is one of token ids, and this engine tells texts alone: nothing could "
+                  "be held to it; leave the toy out, or name an engine that tells ids",
+                  "toy");
   }
   JudgeSettings& judge = record.judge;
   judge.false_alarms = config.false_alarms;
@@ -127,6 +157,8 @@ RunRecord record_of(const AuditConfig& config, Arms& arms) {
   judge.contract = config.contract.empty()
                        ? contract_of_engine(arms.facts(Arm::kSpeculative).engine)
                        : config.contract;
+  if (judge.speculative.vocab_size == 0)
+    judge.speculative.vocab_size = config.vocab_size.value_or(0);
   set_lossy_mode(config, arms, judge);
   if (config.approximate) {
     need_lossy_mode(*config.approximate, judge);
@@ -142,6 +174,7 @@ RunRecord record_of(const AuditConfig& config, Arms& arms) {
   } else if (config.toy == "hashed" && !record.toy_vocab && judge.speculative.vocab_size > 0) {
     record.toy_vocab = judge.speculative.vocab_size;
   }
+  if (!arms.has_baseline()) set_reading(config, arms, record);
   record.required_claims = config.required_claims;
   record.inconclusive_is_failure = config.inconclusive_is_failure;
   record.arrivals = config.arrivals;
@@ -182,8 +215,9 @@ CollectResult collect_into(store::ObservationStore& store, properties::audits::E
     return engine->generate(arm, requests);
   };
   if (!arms.has_baseline())
-    hooks.score = [&](const std::vector<reference::Token>& tokens, int candidate_count) {
-      return speculative->score(tokens, candidate_count);
+    hooks.score = [reader = arms.scorer() ? arms.scorer() : speculative](
+                      const std::vector<reference::Token>& tokens, int candidate_count) {
+      return reader->score(tokens, candidate_count);
     };
   hooks.keep = [&](const std::vector<properties::Transcript>& transcripts) {
     store.append(transcripts);

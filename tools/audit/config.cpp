@@ -210,7 +210,9 @@ void read_run(const ConfigValues& values, AuditConfig& config) {
   config.promises_same_seed = values.flag("speculation.promises_same_seed");
   const std::string lossy = values.text("speculation.declared_lossy");
   if (!lossy.empty()) config.declared_lossy = lossy;
-  config.is_one_server = values.flag("target.one_server");
+  config.scorer.url = values.text("target.scorer");
+  if (!config.scorer.url.empty()) check_url(values, "target.scorer", config.scorer.url, false);
+  config.is_one_server = values.flag("target.one_server") || !config.scorer.url.empty();
   config.toy = values.text("target.toy");
   // A manifest of the file is named from its folder.
   if (config.toy.ends_with(".json") && !values.file().empty() &&
@@ -232,7 +234,8 @@ void check_arms(const ConfigValues& values, const AuditConfig& config) {
   const ArmConfig& baseline = config.baseline;
   const ArmConfig& speculative = config.speculative;
   if (config.is_one_server && baseline.is_given())
-    refuse(values.place("target.one_server"), "one server has no baseline; leave one of them out");
+    refuse(values.place(config.scorer.url.empty() ? "target.one_server" : "target.scorer"),
+           "one server has no baseline; leave one of them out");
   const bool same = !baseline.client.url.empty() && !baseline.process &&
                     !baseline.client.asks_for_no_drafts &&
                     baseline.client.url == speculative.client.url;

@@ -45,7 +45,8 @@ struct AuditConfig {
   std::optional<std::uint64_t> request_max;
   int concurrency = 8;
   ArmConfig baseline, speculative;
-  bool is_one_server = false;  ///< only the speculative arm: rescoring (rescoring.h)
+  bool is_one_server = false;          ///< only the speculative arm: its answers are rescored
+  engines::ClientOptions scorer = {};  ///< who reads them; url empty: the server itself
   bool promises_same_seed = false;
   std::string toy;  ///< the law is known: a manifest (tools/toys), or a toy that `serve` serves
   std::optional<int> vocab_size;  ///< of the toy, or as typed

@@ -33,6 +33,8 @@ std::vector<ConfigKey> run_keys() {
        16777216},
       {"target.one_server", kFlag, "false", "no baseline: rescore on the same server",
        "--one-server"},
+      {"target.scorer", kText, "",
+       "one server drafts; this one, of the same weights, reads answers", "--scorer"},
   };
 }
 

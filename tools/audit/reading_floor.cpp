@@ -1,0 +1,75 @@
+#include "tools/audit/reading_floor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "reference/error.h"
+
+namespace draftproof::tools::audit {
+namespace {
+
+constexpr std::size_t kPromptsMax = 16;
+constexpr int kCandidates = 20;
+/// Two readings of one row in bfloat16 are hardly ever a quarter of this apart.
+constexpr double kWeightsDiffer = 1;
+constexpr const char* kPlace = "target.scorer";
+
+using Rows = std::vector<std::vector<properties::TokenLogprob>>;
+
+Rows read(engines::ArmClient& server, const char* name,
+          const std::vector<reference::Token>& prompt) {
+  Rows rows = server.score(prompt, kCandidates);
+  if (rows.size() != prompt.size())
+    throw Error(ErrorKind::kInput,
+                fmt::format("the {} gives no logprobs of prompts, so that how far both servers are "
+                            "apart cannot be measured; take servers that do",
+                            name),
+                kPlace);
+  return rows;
+}
+
+void add(const Rows& one, const Rows& other, ReadingFloor& floor) {
+  for (std::size_t i = 0; i < one.size(); ++i)
+    for (const auto& here : one[i])
+      for (const auto& there : other[i]) {
+        if (here.token != there.token) continue;
+        const double gap = here.logprob == there.logprob ? 0 : here.logprob - there.logprob;
+        floor.gap_max = std::max(floor.gap_max, std::isnan(gap) ? INFINITY : std::fabs(gap));
+        ++floor.gap_count;
+      }
+}
+
+}  // namespace
+
+ReadingFloor reading_floor(engines::ArmClient& drafting, engines::ArmClient& scorer,
+                           const properties::audits::Matrix& matrix) {
+  std::set<std::vector<reference::Token>> prompts;
+  for (const auto& each : matrix.cases)
+    if (each.request.prompt.size() > 1 && prompts.size() < kPromptsMax)
+      prompts.insert(each.request.prompt);
+  if (prompts.empty())
+    throw Error(ErrorKind::kInput,
+                "no prompt has two tokens, so that how far both servers are apart cannot be "
+                "measured; give a longer one (prompts.ids)",
+                kPlace);
+  ReadingFloor floor;
+  for (const auto& prompt : prompts) {
+    add(read(drafting, "speculative server", prompt), read(scorer, "scorer", prompt), floor);
+    ++floor.prompt_count;
+  }
+  if (floor.gap_count == 0)
+    throw Error(ErrorKind::kInput, "both servers name no candidate in common; other weights?",
+                kPlace);
+  if (floor.gap_max > kWeightsDiffer)
+    throw Error(ErrorKind::kInput,
+                fmt::format("reads the prompts otherwise than the speculative server, by up to "
+                            "{:.3g} nats: these are not the same weights",
+                            floor.gap_max),
+                kPlace);
+  return floor;
+}
+
+}  // namespace draftproof::tools::audit
