@@ -210,8 +210,8 @@ oracle::Witness pair_witness(const PairSample& sample, double log_e_value, const
           place.second.empty()
               ? " first"
               : " behind the emitted tokens " + words_of(std::span<const Token>(place.second));
-      witness.expected = what + behind + " in " + percent(one) +
-                         " of " + std::to_string(node.total[0]) + " answers, " + one_name;
+      witness.expected = what + behind + " in " + percent(one) + " of " +
+                         std::to_string(node.total[0]) + " answers, " + one_name;
       witness.observed = "in " + percent(other) + " of " + std::to_string(node.total[1]) +
                          " answers, " + other_name;
     }
