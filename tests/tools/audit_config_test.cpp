@@ -204,6 +204,7 @@ TEST_F(AuditConfig, RefusesWhatIsOutOfRangeOrOfAnotherTypeWhereItStands) {
       {"[report]\nformats = [\"html\"]", "it must be one of json, junit, github, md, jsonl, none"},
       {"[gate]\nrequire = [\"perfect\"]", "'gate.require' is perfect"},
       {"[gate.approximate]\ntask_score_drop = 0.1", "nobody says the scores"},
+      {"[gate.approximate]\nscore_command = \"true\"", "nobody says what they may cost"},
       {"[speed]\narrivals = \"poisson:0\"", "has no rate"},
       {"[run]\nseed = ", "draftproof.toml:2:"},
   };

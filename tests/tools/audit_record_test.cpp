@@ -102,6 +102,25 @@ TEST_F(Records, ComeBackAsTheyWereWritten) {
   EXPECT_EQ(read.judge.speculative.logprobs, properties::LogprobKind::kProcessed);
 }
 
+TEST_F(Records, KeepTheBudgetsOfALossyModeButNoCommand) {
+  RunRecord written = record(ScriptedWorld());
+  ApproximateGate gate;
+  gate.task_score_drop = 0.125;
+  gate.schema_valid = 0.5;
+  gate.score_command = "rm -r everything";
+  gate.score_logs = {"off.jsonl", "on.jsonl"};
+  written.approximate = gate;
+  const fs::path file = keep("a", written, {});
+  const ObservationStore store(file, ObservationStore::Mode::kRead);
+  const RunRecord read = read_record(store, file.string());
+  ASSERT_TRUE(read.approximate);
+  EXPECT_EQ(read.approximate->task_score_drop, 0.125);
+  EXPECT_EQ(read.approximate->schema_valid, 0.5);
+  EXPECT_EQ(read.approximate->score_logs, gate.score_logs);
+  EXPECT_EQ(read.approximate->score_command, "(not kept)");
+  EXPECT_EQ(shared_facts(read), shared_facts(written));
+}
+
 TEST_F(Records, ShardsAndALineFileMergeIntoTheVerdictsOfOneRun) {
   ScriptedWorld world;
   world.extra = 0.2;

@@ -25,7 +25,7 @@ using properties::audits::JudgeSettings;
 using properties::audits::Matrix;
 using testing::HasSubstr;
 
-std::string complaint(const std::function<void()>& use) {
+std::string error_of(const std::function<void()>& use) {
   try {
     use();
   } catch (const Error& error) {
@@ -131,7 +131,7 @@ TEST_F(TaskScores, PairFiltersAndMetricsApart) {
 TEST_F(TaskScores, OfBadLogsAreRefusedByWhatIsWrong) {
   const fs::path good = log("good", 1, 2);
   const auto with = [&](const std::string& lines) {
-    return complaint([&] { read_score_logs(good, file("bad", lines)); });
+    return error_of([&] { read_score_logs(good, file("bad", lines)); });
   };
   const std::string start = R"({"doc_id": 0, "doc_hash": "h", "filter": "strict-match", )";
   EXPECT_THAT(with(""), HasSubstr("has no samples"));
@@ -141,7 +141,7 @@ TEST_F(TaskScores, OfBadLogsAreRefusedByWhatIsWrong) {
   EXPECT_THAT(with(start + "\"exact_match\": 1}\n"), HasSubstr("lacks doc_id 1"));
   const std::string one = start + "\"exact_match\": 1}\n";
   EXPECT_THAT(with(one + one), HasSubstr("bad:2: doc_id 0 came before"));
-  EXPECT_THAT(complaint([&] { read_score_logs(good, folder_ / "absent"); }), HasSubstr("absent"));
+  EXPECT_THAT(error_of([&] { read_score_logs(good, folder_ / "absent"); }), HasSubstr("absent"));
   std::string other;
   for (const char* id : {"0", "1"})
     other += std::string("{\"doc_id\": ") + id +
@@ -165,12 +165,12 @@ TEST_F(TaskScores, OfACommandAreItsNumbersOfPairedAnswers) {
 TEST_F(TaskScores, OfACommandThatGoesWrongAreNone) {
   answer(Arm::kBaseline, {"a", "b"});
   answer(Arm::kSpeculative, {"a", "b"});
-  const auto with = [&](const std::string& command) { return complaint([&] { scored(command); }); };
+  const auto with = [&](const std::string& command) { return error_of([&] { scored(command); }); };
   EXPECT_THAT(with("echo 1"), HasSubstr("printed 1 numbers for 2 samples"));
   EXPECT_THAT(with("echo 1; echo good"), HasSubstr("its line 2 is \"good\""));
   EXPECT_THAT(with("echo 1; echo nan"), HasSubstr("its line 2 is \"nan\""));
   EXPECT_THAT(with("echo sorry >&2; exit 3"), HasSubstr("exit code 3\nsorry"));
-  EXPECT_THAT(complaint([&] {
+  EXPECT_THAT(error_of([&] {
                 run_score_command({"sleep 60", folder_, 0.2}, matrix_, evidence_);
               }),
               HasSubstr("gave 0 of 2 numbers in 0.2 s"));
@@ -188,7 +188,7 @@ TEST_F(TaskScores, AreNoBudgetForWhatIsNotLossy) {
   gate.schema_valid = 0.9;
   need_lossy_mode(gate, judge_);
   judge_.lossy.reset();
-  EXPECT_THAT(complaint([&] { need_lossy_mode(gate, judge_); }), HasSubstr("declared_lossy"));
+  EXPECT_THAT(error_of([&] { need_lossy_mode(gate, judge_); }), HasSubstr("declared_lossy"));
   EXPECT_TRUE(approximate_checks({gate, matrix_, evidence_, judge_, 0.01, folder_}).empty());
 }
 

@@ -79,7 +79,15 @@ void look_closer(const Conclusion& conclusion, const fs::path& folder,
   order.is_interrupted = is_interrupted;
   if (conclusion.keeps_findings) order.folder = folder;
   if (!conclusion.record.toy.empty()) order.judge_options = "--toy " + conclusion.record.toy;
+  // Scores are of all settings together: there is no request to localise them to.
+  const auto scores = std::stable_partition(checks.begin(), checks.end(), [&](const auto& check) {
+    return std::any_of(order.matrix.settings.begin(), order.matrix.settings.end(),
+                       [&](const auto& each) { return each.id == check.verdict.setting; });
+  });
+  std::vector<report::CheckResult> apart(scores, checks.end());
+  checks.erase(scores, checks.end());
   audit::add_aftermath(order, checks);
+  checks.insert(checks.end(), apart.begin(), apart.end());
 }
 
 /// What a mode that is declared lossy costs in scores, behind the audits.
