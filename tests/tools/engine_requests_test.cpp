@@ -167,6 +167,10 @@ TEST(EngineRequests, SayEverySamplingFieldOfSglang) {
     EXPECT_EQ(body["sampling_params"].value(name, Json()), value) << name;
   request.sampling.top_k = 0;
   EXPECT_EQ(body_of(tools::engines::sglang_dialect(), request)["sampling_params"]["top_k"], -1);
+  EXPECT_EQ(refused_at(tools::engines::sglang_dialect(), request), "");
+  request.ignores_end = true;
+  EXPECT_EQ(refused_at(tools::engines::sglang_dialect(), request), "stop_token_ids")
+      << "with ignore_eos it looks at none, and answers run on behind one";
 }
 
 TEST(EngineRequests, SayEverySamplingFieldOfTensorrtLlmAndNoOther) {
@@ -246,7 +250,7 @@ TEST(EngineRequests, AreRefusedAtTheFieldThatAProtocolLacks) {
       {"prompt", [](auto& r) { r.prompt.clear(), r.prompt_text.clear(); }, all},
       {"stop_token_ids",
        [](auto& r) { r.stop_token_ids = {7}; },
-       {"llama.cpp", "tgi", "openai", "openai-chat"}},
+       {"llama.cpp", "sglang", "tgi", "openai", "openai-chat"}},
       {"adjustments.min_tokens",
        [](auto& r) { r.adjustments.min_tokens = 2; },
        {"llama.cpp", "tgi", "openai", "openai-chat"}},

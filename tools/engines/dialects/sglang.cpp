@@ -54,6 +54,10 @@ Json sglang_settings(const SamplingRequest& request, const Session& session) {
   require_words(request, words, sglang_dialect().seed_max(), session);
   if (session.is_draftless)
     no_word("speculation", "SGLang", "start a second server without --speculative-algorithm");
+  // ignore_eos ends its search for stop tokens too: answers would run on behind one.
+  if (request.ignores_end && !request.stop_token_ids.empty())
+    no_word("stop_token_ids", "SGLang",
+            "with ignore_eos it looks at none; set ignore_eos = false, or leave them out");
   Json body = {{"sampling_params", sglang_sampling(request)},
                {"return_logprob", request.logprob_count >= 0},
                {"top_logprobs_num", std::max(request.logprob_count, 0)},
