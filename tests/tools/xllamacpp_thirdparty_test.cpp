@@ -99,6 +99,19 @@ TEST_F(Xllamacpp, CountsSyntheticAcceptanceThatIsDeclaredAsLossyByDesign) {
   EXPECT_EQ(found->second.label, oracle::Label::kLossyByDesign) << told(verdicts);
   ASSERT_TRUE(found->second.effect);
   EXPECT_GT(found->second.effect->total_variation_bounds.low, 0);
+  // Nobody said what it may cost.
+  EXPECT_EQ(found->second.kind, VerdictKind::kViolated) << told(verdicts);
+}
+
+TEST_F(Xllamacpp, UpholdsSyntheticAcceptanceWithinTheBudgetThatWasDeclared) {
+  const auto verdicts = audit(plain(), drafting({{"spec-synth-len", "2"}}),
+                              std::string(kMatrix) +
+                                  "[speculation]\ndeclared_lossy = \"synthetic acceptance\"\n"
+                                  "[gate.approximate]\ntv = 1\n");
+  EXPECT_THAT(of_kind(verdicts, VerdictKind::kViolated), IsEmpty()) << told(verdicts);
+  const auto found = verdicts.find("next_token_law t1-n8");
+  ASSERT_NE(found, verdicts.end()) << told(verdicts);
+  EXPECT_EQ(found->second.label, oracle::Label::kLossyByDesign) << told(verdicts);
 }
 
 }  // namespace
