@@ -31,6 +31,13 @@ bool has_shared_seed(const Matrix& matrix, std::size_t setting) {
   });
 }
 
+/// Bans show in the tokens alone, filters where candidates are reported.
+bool asks_for_nothing_to_judge_filters_by(const SamplingRequest& request) {
+  const auto& adjustments = request.adjustments;
+  return request.logprob_count < 0 && !adjustments.allowed_ids && adjustments.bad_words.empty() &&
+         adjustments.logit_bias.empty() && adjustments.min_tokens == 0;
+}
+
 /// What this audit needs and has not got in this setting; empty: nothing.
 std::string missing(const AuditInfo& info, const Matrix& matrix, std::size_t setting,
                     const JudgeSettings& settings) {
@@ -46,6 +53,9 @@ std::string missing(const AuditInfo& info, const Matrix& matrix, std::size_t set
   if (info.needs_logprobs && !info.is_for_one_server &&
       matrix.settings[setting].request.logprob_count < 0)
     return "the setting asks for no logprobs";
+  if (info.id == "support_of_filters" && settings.target == nullptr &&
+      asks_for_nothing_to_judge_filters_by(matrix.settings[setting].request))
+    return "the target's law is not known, and the setting asks for no candidates (logprobs)";
   if (info.needs_baseline && !settings.has_baseline) return "there is no baseline arm";
   if (info.needs_shared_seed && !has_shared_seed(matrix, setting))
     return "no case of this setting gives both arms one seed";

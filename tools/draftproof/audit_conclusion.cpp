@@ -106,6 +106,24 @@ void add_scores(const Conclusion& conclusion, std::vector<report::CheckResult>& 
   checks.insert(checks.end(), scores.begin(), scores.end());
 }
 
+/// Upheld laws that are bounded less tightly than was asked for: a pass has a size.
+std::string coarseness_of(const std::vector<report::CheckResult>& checks, double effect_tv) {
+  std::size_t coarse = 0;
+  double widest = 0;
+  for (const report::CheckResult& check : checks) {
+    const auto& verdict = check.verdict;
+    if (verdict.kind != oracle::VerdictKind::kUpheld || !verdict.effect) continue;
+    if (verdict.effect->total_variation_bounds.high <= effect_tv) continue;
+    ++coarse;
+    widest = std::max(widest, verdict.effect->total_variation_bounds.high);
+  }
+  if (coarse == 0) return "";
+  return fmt::format(
+      "{} upheld {} of a law could not certify a total variation of {:.3g} (--effect-tv), at worst "
+      "{:.3g}: more --trials, or a larger --battery, narrow {}",
+      coarse, coarse == 1 ? "check" : "checks", effect_tv, widest, coarse == 1 ? "it" : "them");
+}
+
 }  // namespace
 
 ExitCode conclude(const Conclusion& conclusion, const Streams& streams) {
@@ -136,6 +154,8 @@ ExitCode conclude(const Conclusion& conclusion, const Streams& streams) {
                                         conclusion.judge.draft))
     reporters.on(*speed);
   for (const std::string& warning : conclusion.warnings) reporters.on(report::Warning{warning});
+  if (const std::string coarse = coarseness_of(checks, conclusion.judge.effect_tv); !coarse.empty())
+    reporters.on(report::Warning{coarse});
   if (code != ExitCode::kUpheld)
     for (const std::string& reason : gate.reasons) reporters.on(report::Warning{"gate: " + reason});
   reporters.on(report::RunFinished{static_cast<int>(code), conclusion.is_interrupted,
