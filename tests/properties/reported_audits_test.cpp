@@ -94,7 +94,9 @@ TEST(SupportOfFilters, ConvictsABannedTokenWithoutAnyLaw) {
 
 /// An unknown law under top_k 2, and what the baseline reports behind no token at all.
 oracle::Verdict reported_support(const std::vector<TokenLogprob>& candidates, Token first) {
-  JudgedRun run(filtered_request());
+  SamplingRequest request = filtered_request();
+  request.logprob_count = static_cast<int>(candidates.size());
+  JudgedRun run(request);
   run.settings.baseline.logprobs = LogprobKind::kRaw;
   Completion baseline = tokens({0, 0, 0, 0});
   baseline.top_logprobs = {candidates};
