@@ -194,6 +194,7 @@ TEST_F(AuditConfig, RefusesWhatIsOutOfRangeOrOfAnotherTypeWhereItStands) {
        "both arms are the same server"},
       {"[target]\ntoy = \"no-such-toy\"", "draftproof.toml:2: there is no no-such-toy"},
       {"[target]\ncontract = \"none\"", "'target.contract' is none"},
+      {"[target]\ncache = \"q8_0\"", "'target.cache' is q8_0"},
       {"[prompts]\nbuiltin = [\"two_token\"]", "name the toy"},
       {"[prompts]\nbuiltin = []", "leaves no prompt"},
       {"[prompts]\nbuiltin = [\"poem\"]", "there is no built-in prompt 'poem'"},

@@ -10,6 +10,7 @@
 #include "tools/audit/approximate_checks.h"
 #include "tools/audit/arrivals.h"
 #include "tools/audit/reading_floor.h"
+#include "tools/audit/toy_slack.h"
 
 namespace draftproof::tools::audit {
 namespace {
@@ -17,11 +18,6 @@ namespace {
 using properties::Arm;
 using properties::audits::AuditCase;
 using properties::audits::JudgeSettings;
-
-/// What float32 arithmetic does to a law of a toy in a real engine: llama.cpp 6e-7, transformers
-/// 7e-7 were measured for two layers; and to a difference of two logits of it.
-constexpr double kToyTolerance = 2e-6;
-constexpr double kToyNearTie = 1e-4;
 
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -105,12 +101,9 @@ void set_reading(const AuditConfig& config, const Arms& arms, RunRecord& record)
   }
   judge.baseline = scorer->capabilities();  // for what can be asked of it
   const ReadingFloor floor = reading_floor(arms.client(Arm::kSpeculative), *scorer, record.matrix);
-  double temperature = 1;
-  for (const AuditCase& each : record.matrix.cases)
-    if (each.request.sampling.temperature > 0)
-      temperature = std::min(temperature, static_cast<double>(each.request.sampling.temperature));
   // A law is off by the gap of a token and by that of the others, both divided by temperature.
-  judge.tolerance = std::max(judge.tolerance, 2 * floor.gap_max / temperature);
+  judge.tolerance =
+      std::max(judge.tolerance, 2 * floor.gap_max / lowest_temperature(record.matrix));
   record.told.emplace_back(
       "rescoring",
       fmt::format("answers are read by {} at {}, which on {} prompts differs from the speculative "
@@ -169,8 +162,7 @@ RunRecord record_of(const AuditConfig& config, Arms& arms) {
   record.toy = config.toy;
   record.toy_vocab = config.vocab_size;
   if (config.toy.ends_with(".json")) {
-    judge.tolerance = kToyTolerance;
-    judge.near_tie_bound = kToyNearTie;
+    grant_toy_slack(config.toy, arms.facts(Arm::kSpeculative).engine, config.cache_dtype, record);
   } else if (config.toy == "hashed" && !record.toy_vocab && judge.speculative.vocab_size > 0) {
     record.toy_vocab = judge.speculative.vocab_size;
   }

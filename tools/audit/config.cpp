@@ -261,6 +261,8 @@ LoadedConfig load_config(const std::filesystem::path& file,
   check_arms(values, config);
   const std::string named = values.text("target.contract");
   config.contract = contract_of(values, config);
+  config.cache_dtype = values.text("target.cache");
+  one_of(values, "target.cache", config.cache_dtype, {"f32", "f16", "bf16"});
   read_results(values, config);
   ConfigMatrix expanded = config_matrix(values, config);
   config.matrix = std::move(expanded.matrix);

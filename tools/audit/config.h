@@ -49,8 +49,9 @@ struct AuditConfig {
   engines::ClientOptions scorer = {};  ///< who reads them; url empty: the server itself
   bool promises_same_seed = false;
   std::string toy;  ///< the law is known: a manifest (tools/toys), or a toy that `serve` serves
-  std::optional<int> vocab_size;  ///< of the toy, or as typed
-  std::string contract = "";      ///< of reference::contracts(); empty: the engine's
+  std::optional<int> vocab_size;    ///< of the toy, or as typed
+  std::string contract = "";        ///< of reference::contracts(); empty: the engine's
+  std::string cache_dtype = "f32";  ///< what the engine keeps keys and values in: f32, f16, bf16
   std::optional<std::string> declared_lossy;
   /// Settings x prompts, expanded. Prompts given as text have no ids yet: a request with an empty
   /// `prompt` and a `prompt_text` is cut by the engine's own tokenizer before it is asked.

@@ -31,6 +31,7 @@ std::vector<ConfigKey> run_keys() {
       {"target.contract", kText, "", "of `list engines`; default: the engine's", "--contract"},
       {"target.vocab", kInteger, "", "ids are below it, where neither toy nor engine says", "", 2,
        16777216},
+      {"target.cache", kText, "\"f32\"", "the engine's keys and values: f32, f16 or bf16"},
       {"target.one_server", kFlag, "false", "no baseline: rescore on the same server",
        "--one-server"},
       {"target.scorer", kText, "",
