@@ -232,6 +232,37 @@ TEST_F(ToyFiles, AreReplacedWhereTheyAreOurs) {
   EXPECT_EQ(tools::toys::read_manifest(folder_ / "toy.toy.json"), other);
 }
 
+TEST_F(ToyFiles, OfAnotherFormatGoWhereTheToyIsWrittenAgain) {
+  ToyFileOptions options = named("toy");
+  static_cast<void>(write_toy(kSmall, options));
+  options.format = "safetensors";
+  static_cast<void>(write_toy(kSmall, options));
+  EXPECT_FALSE(fs::exists(folder_ / "toy.gguf"));
+  EXPECT_TRUE(fs::exists(folder_ / "toy" / "config.json"));
+  ToySpec other = kSmall;
+  other.seed = 9;
+  static_cast<void>(write_toy(other, named("toy")));
+  EXPECT_TRUE(fs::exists(folder_ / "toy.gguf"));
+  EXPECT_FALSE(fs::exists(folder_ / "toy"));
+  EXPECT_EQ(tools::toys::read_manifest(folder_ / "toy.toy.json"), other);
+}
+
+// What somebody put in the place of our file, and what a manifest lists elsewhere, is not ours.
+TEST_F(ToyFiles, OfAnotherFormatStayWhereTheyWereAltered) {
+  static_cast<void>(write_toy(kSmall, named("toy")));
+  auto manifest = nlohmann::json::parse(read_file(folder_ / "toy.toy.json"));
+  write("other.gguf", "mine");
+  manifest["files"].push_back(
+      {{"name", "other.gguf"}, {"bytes", 4}, {"sha256", tools::toys::sha256("mine")}});
+  write("toy.toy.json", manifest.dump());
+  write("toy.gguf", "a model that took days to train");
+  ToyFileOptions options = named("toy");
+  options.format = "safetensors";
+  static_cast<void>(write_toy(kSmall, options));
+  EXPECT_EQ(read_file(folder_ / "toy.gguf"), "a model that took days to train");
+  EXPECT_EQ(read_file(folder_ / "other.gguf"), "mine");
+}
+
 TEST_F(ToyFiles, OfOthersAreLeftAlone) {
   write("toy.gguf", "a model that took days to train");
   EXPECT_THROW(write_toy(kSmall, named("toy")), Error);

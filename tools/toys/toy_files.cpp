@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
+#include <system_error>
 
 #include "reference/error.h"
 #include "tools/store/atomic_file.h"
@@ -15,12 +15,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Names of the files that a manifest of ours has written here before.
-std::set<std::string> own_files(const fs::path& manifest) {
-  std::set<std::string> names;
-  if (!fs::exists(manifest)) return names;
+/// The files that a manifest of ours has written here before.
+std::vector<StoredFile> own_files(const fs::path& manifest) {
+  if (!fs::exists(manifest)) return {};
   try {
-    for (const StoredFile& file : load_manifest(manifest).files) names.insert(file.name);
+    return load_manifest(manifest).files;
   } catch (const Error& error) {
     throw Error(ErrorKind::kInput,
                 fmt::format("is there and is no manifest of this version ({}); choose another "
@@ -28,21 +27,41 @@ std::set<std::string> own_files(const fs::path& manifest) {
                             error.what()),
                 manifest.string());
   }
-  return names;
+}
+
+template <typename Files>
+bool names(const Files& files, const std::string& name) {
+  return std::any_of(files.begin(), files.end(),
+                     [&](const auto& file) { return file.name == name; });
 }
 
 void refuse_others(const ToyFileOptions& options, const fs::path& manifest,
-                   const std::vector<ModelFile>& files) {
-  const std::set<std::string> own = own_files(manifest);
+                   const std::vector<StoredFile>& own, const std::vector<ModelFile>& files) {
   for (const ModelFile& file : files) {
     const fs::path path = options.folder / file.name;
-    if (!fs::exists(path) || own.contains(file.name)) continue;
+    if (!fs::exists(path) || names(own, file.name)) continue;
     if (fs::is_regular_file(path) && store::read_file(path) == file.bytes) continue;
     throw Error(ErrorKind::kInput,
                 fmt::format("is there and is not listed in {}; choose another --out, or remove it",
                             manifest.string()),
                 path.string());
   }
+}
+
+/// What the toy of this name had in another format goes, or it would be left without a manifest.
+/// Only what still has the bytes that were written, under a name that is written here.
+void remove_stale(const ToyFileOptions& options, const std::vector<StoredFile>& own,
+                  const std::vector<ModelFile>& files) {
+  const fs::path model_folder = options.folder / options.name;
+  for (const StoredFile& old : own) {
+    const fs::path path = options.folder / old.name;
+    const bool is_place_ours =
+        old.name == options.name + ".gguf" || path == model_folder / fs::path(old.name).filename();
+    if (!is_place_ours || names(files, old.name) || !fs::is_regular_file(path)) continue;
+    if (sha256(store::read_file(path)) == old.sha256) fs::remove(path);
+  }
+  std::error_code ignored;  // a folder that holds anything stays
+  fs::remove(model_folder, ignored);
 }
 
 }  // namespace
@@ -83,7 +102,8 @@ Manifest write_toy(const ToySpec& spec, const ToyFileOptions& options) {
     for (ModelFile& file : files) file.name = options.name + "/" + file.name;
   }
   const fs::path path = options.folder / (options.name + ".toy.json");
-  refuse_others(options, path, files);
+  const std::vector<StoredFile> own = own_files(path);
+  refuse_others(options, path, own, files);
   Manifest manifest{.name = options.name,
                     .spec = spec,
                     .weights_sha256 = weights_hash(weights),
@@ -97,6 +117,7 @@ Manifest write_toy(const ToySpec& spec, const ToyFileOptions& options) {
     store::write_atomically(options.folder / file.name, file.bytes, kRemedy);
     manifest.files.push_back({file.name, file.bytes.size(), sha256(file.bytes)});
   }
+  remove_stale(options, own, files);
   store::write_atomically(path, manifest_text(manifest), kRemedy);
   return manifest;
 }

@@ -22,7 +22,8 @@ void validate(const ToyFileOptions& options);
 
 /// FOLDER/NAME.gguf, or the files of FOLDER/NAME/, and FOLDER/NAME.toy.json last. What is there
 /// already is replaced only where it is a toy's: a manifest of ours lists it, or it has these
-/// bytes. Throws Error(kInput) that names a file of somebody else's before anything is written,
+/// bytes. Files that the manifest lists and this format does not have are removed, unless they were
+/// altered. Throws Error(kInput) that names a file of somebody else's before anything is written,
 /// Error(kEnvironment) when the folder cannot be written.
 Manifest write_toy(const ToySpec& spec, const ToyFileOptions& options);
 
