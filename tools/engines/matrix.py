@@ -17,6 +17,7 @@ import re
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -155,14 +156,16 @@ def folder_of(engine, option, name):
 
 
 def report_of(folder):
-    """Of an audit that came to its end, with the seconds that all of it took."""
+    """Of an audit that came to its end, with the seconds that all of it took. A run that ended by an
+    error (exit code 3 and above) has none, whatever lies there of earlier ones."""
     found = sorted(glob.glob(str(folder / "2*/report.json")))
-    ended = folder / "ended.json"
-    if not found or not ended.exists():
+    file = folder / "ended.json"
+    if not found or not file.exists():
         return None
+    ended = json.loads(file.read_text())
     report = json.loads(Path(found[-1]).read_text(encoding="utf-8"))
-    report["wall"] = json.loads(ended.read_text())["seconds"]
-    return None if report["is_interrupted"] else report
+    report["wall"] = ended["seconds"]
+    return None if ended["exit"] not in (0, 1, 2) or report["is_interrupted"] else report
 
 
 def all_audits(only):
@@ -241,6 +244,9 @@ def rows_of(option, reports):
         settings = {}
         for check in report["checks"]:
             settings.setdefault(check["setting"], {})[check["property"]] = check
+        unknown = {one for checks in settings.values() for one in checks} - set(SHOWN)
+        if unknown:
+            sys.exit(f"no column for {', '.join(sorted(unknown))}: add one to SHOWN")
         for place, (setting, checks) in enumerate(sorted(settings.items())):
             seconds = f"{report['wall']:.0f}" if place == 0 else "″"
             yield [option, setting, seconds] + [
@@ -275,6 +281,11 @@ def print_violated(option, reports):
 
 
 def print_table():
+    audits = list(all_audits(""))
+    reports = [report for report in (report_of(folder_of(*one[:3])) for one in audits) if report]
+    kinds = Counter(check["verdict"] for report in reports for check in report["checks"])
+    told = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
+    print(f"{kinds.total()} verdicts ({told}) of {len(reports)} of {len(audits)} audits")
     for engine, told in ENGINES.items():
         found, missing = {}, {}
         for option in told["options"]:
@@ -320,7 +331,10 @@ def main():
             print(f"stopped before {', '.join(one[:3])}")
             return 1
         audit(arguments, *one)
-    return 0
+    left = [one[:3] for one in all_audits(arguments.only) if report_of(folder_of(*one[:3])) is None]
+    for one in left:
+        print(f"no report of {', '.join(one)}: see stdout.txt in {folder_of(*one)}")
+    return 1 if left else 0
 
 
 if __name__ == "__main__":

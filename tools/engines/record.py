@@ -60,6 +60,8 @@ class Program:
         if not text:
             sys.exit(f"{self.name}: ended with exit code {self.process.wait()} at {line}")
         answer = json.loads(text)
+        if answer.get("id") != self.count:
+            sys.exit(f"{self.name}: no answer to request {self.count}: {text}")
         error = answer.pop("error", None)
         if error and error["kind"] == "refused":
             sys.exit(f"{self.name}: {error['field']}: {error['message']}")
@@ -70,7 +72,8 @@ class Program:
 
     def end(self):
         self.process.stdin.close()
-        self.process.wait()
+        if self.process.wait() != 0:
+            sys.exit(f"{self.name}: ended with exit code {self.process.returncode}")
 
 
 def seed_of(*address):
