@@ -161,8 +161,8 @@ TEST_F(ToysInLlamaCpp, HaveTheLawThatWasComputedHere) {
   }
 }
 
-// The sibling that must fail: the law of another seed, and of the same toy a tenth of a percent
-// off.
+// The sibling that must fail: the law of another seed, and of the same toy a fiftieth of the way to
+// another one.
 TEST_F(ToysInLlamaCpp, DoNotHaveTheLawOfAnotherToy) {
   const ToySpec spec{.kind = ToyKind::kAttention};
   ToySpec other = spec, near = spec;

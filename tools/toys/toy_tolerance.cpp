@@ -16,7 +16,8 @@ constexpr double kUnit = 0x1p-24;      ///< of fp32
 constexpr double kExpError = 0x1p-21;  ///< as ErrorModel's: eight units in the last place
 
 /// Largest difference of a logprob of llama.cpp's, transformers' and openvino-genai's to the law,
-/// in nats, over 60, 20 and 25 histories of up to 61 tokens: tools/docs/toys.md has the commands.
+/// of attention toys, in nats, over 20 histories of up to 61 tokens: tools/docs/toys.md has the
+/// table.
 struct Floor {
   const char* engine;
   TensorFormat dtype, cache;
