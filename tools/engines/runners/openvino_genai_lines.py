@@ -101,6 +101,14 @@ def config_of(genai, request, options, is_speculative):
     return config
 
 
+def draft_count_of(options):
+    """Drafted tokens a verification, at most; 0 where that is not certain: a threshold ends drafts
+    where the draft model likes, and no count is sent with it."""
+    if options.draft_model and options.assistant_confidence_threshold > 0:
+        return 0
+    return options.num_assistant_tokens if options.draft_model or options.prompt_lookup else 0
+
+
 def counters_of(result, is_speculative):
     """What the engine counts itself, where it does: of drafts from the prompt it does not."""
     metrics = result.extended_perf_metrics
@@ -135,12 +143,12 @@ def main():
             "vocab_size": len(pipeline.get_tokenizer().get_vocab()),
             "is_speculative": is_speculative,
             "method": "draft_model" if options.draft_model else "prompt_lookup",
-            "draft_count": options.num_assistant_tokens,
+            "draft_count": draft_count_of(options),
         }
         if options.draft_model:
             facts["draft_sha256"] = hash_of(options.draft_model)
         if not is_speculative:
-            facts["method"], facts["draft_count"] = "", 0
+            facts["method"] = ""
         # tokens_of_drafts: tokens less steps, which moves where drafts are accepted.
         names = ["num_draft_tokens", "num_accepted_tokens", "tokens", "tokens_of_drafts"]
         totals = dict.fromkeys(names, 0)

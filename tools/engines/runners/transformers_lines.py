@@ -38,6 +38,17 @@ def parse():
     return options
 
 
+def draft_count_of(options):
+    """Drafted tokens a verification, at most; 0 where that is not certain: heuristic schedules
+    lengthen the next draft by two whenever all of one was accepted."""
+    if not options.method:
+        return 0
+    if options.prompt_lookup_num_tokens:
+        return options.prompt_lookup_num_tokens
+    constant = options.num_assistant_tokens_schedule == "constant"
+    return options.num_assistant_tokens if constant else 0
+
+
 class Drafts:
     """What a candidate generator handed over, and what was kept of it, step by step."""
 
@@ -111,11 +122,9 @@ class Arm:
             "context_max": getattr(self.model.config, "max_position_embeddings", None),
             "is_speculative": bool(options.method),
             "method": options.method[0] if options.method else "",
-            "draft_count": 0,
+            "draft_count": draft_count_of(options),
             "counters": dict(self.totals),
         }
-        if options.method:
-            told["draft_count"] = options.prompt_lookup_num_tokens or options.num_assistant_tokens
         if options.assistant_model:
             told["assistant_sha256"] = hash_of(options.assistant_model)
         if options.assistant_ensemble_weight is not None:
