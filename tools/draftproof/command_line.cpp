@@ -11,6 +11,7 @@
 #include "tools/draftproof/commands/commands.h"
 #include "tools/draftproof/commands/table_power.h"
 #include "tools/draftproof/doctor_settings.h"
+#include "tools/draftproof/filter_options.h"
 #include "tools/draftproof/judge_settings.h"
 #include "tools/draftproof/output_options.h"
 #include "tools/draftproof/plan_settings.h"
@@ -144,9 +145,7 @@ void add_law(CLI::App& app, Typed& typed) {
   add_decoding(command, settings);
   command.add_option("--temperature", settings.temperature,
                      "The rows are then logits, shaped to integer masses");
-  command.add_option("--top-k", settings.top_k, "Keep the k largest logits");
-  command.add_option("--top-p", settings.top_p, "Keep the least prefix of this probability");
-  command.add_option("--min-p", settings.min_p, "Keep what has this share of the largest");
+  add_filters(command, settings);
   command.add_option("--time-limit", typed.law_time_limit,
                      "Of the processor, as 90s or 2m; default 10s");
   add_contracts(command, settings.contracts);

@@ -2,6 +2,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "tools/draftproof/filter_options.h"
+
 namespace draftproof::tools {
 namespace {
 
@@ -42,9 +44,7 @@ void add_law_of_toy(CLI::App& parent, ToySettings& settings) {
   command.add_option("--draft", settings.draft,
                      "The manifest of a draft: its law, and how often its token is kept");
   command.add_option("--temperature", settings.temperature, "0 is greedy");
-  command.add_option("--top-k", settings.top_k, "Keep the k largest logits");
-  command.add_option("--top-p", settings.top_p, "Keep the least prefix of this probability");
-  command.add_option("--min-p", settings.min_p, "Keep what has this share of the largest");
+  add_filters(command, settings);
   command.add_option("--contract", settings.contract,
                      "Whose order of filters: draftproof list engines");
   command.add_option("-o,--output", settings.output, "What stdout carries")
