@@ -16,7 +16,6 @@ foreach(patch IN LISTS patches)
   get_filename_component(name ${patch} NAME_WE)
   string(APPEND places "      {\"${name}\", \"${folder}\"},\n")
 endforeach()
-set(source ${CMAKE_BINARY_DIR}/generated/embedded_patches.cpp)
 set(content "#include <vector>
 
 #include \"tools/draftproof/embedded_patches.h\"
@@ -37,11 +36,4 @@ ${places}  };
 
 }  // namespace draftproof::tools
 ")
-set(old "")
-if(EXISTS ${source})
-  file(READ ${source} old)
-endif()
-if(NOT "${old}" STREQUAL "${content}")
-  file(WRITE ${source} "${content}")
-endif()
-target_sources(draftproof_tools PRIVATE ${source})
+draftproof_generated_source(embedded_patches.cpp "${content}")

@@ -8,7 +8,6 @@ foreach(program IN LISTS programs)
   file(READ ${program} text)
   string(APPEND rows "    {\"${name}\", R\"runner(${text})runner\"},\n")
 endforeach()
-set(source ${CMAKE_BINARY_DIR}/generated/runner_programs.cpp)
 set(content "#include \"tools/engines/runner_programs.h\"
 
 namespace draftproof::tools::engines {
@@ -23,11 +22,4 @@ std::span<const RunnerProgram> runner_programs() { return kPrograms; }
 
 }  // namespace draftproof::tools::engines
 ")
-set(old "")
-if(EXISTS ${source})
-  file(READ ${source} old)
-endif()
-if(NOT "${old}" STREQUAL "${content}")
-  file(WRITE ${source} "${content}")
-endif()
-target_sources(draftproof_tools PRIVATE ${source})
+draftproof_generated_source(runner_programs.cpp "${content}")
