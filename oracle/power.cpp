@@ -136,6 +136,15 @@ std::uint64_t samples_to_certify(double distance, double miss, std::size_t cells
   return saturated(high);
 }
 
+std::uint64_t pairs_to_certify(double distance, double miss, std::size_t cells) {
+  DRAFTPROOF_CHECK(distance > 0 && miss > 0 && miss < 1);
+  check_cells(cells);
+  if (distance >= 1) return 1;
+  // What cells that are alike show of themselves, and what the bound adds: both fall as 1/sqrt(n).
+  const double usual = std::sqrt(static_cast<double>(cells - 1) / M_PI);
+  return saturated(std::pow((usual + std::sqrt(std::log(2 / miss))) / distance, 2) + 1);
+}
+
 double visible_share(std::uint64_t token_count, double miss) {
   DRAFTPROOF_CHECK(miss > 0 && miss < 1, std::to_string(miss));
   if (token_count == 0) return 1;

@@ -54,6 +54,9 @@ double visible_distance_of_pairs(std::uint64_t pair_count, double log_alarm, std
 /// Samples until certified_distance() of a right engine is at most `distance`.
 std::uint64_t samples_to_certify(double distance, double miss, std::size_t cells);
 
+/// Pairs until effect_between() (distance.h) of arms with one law certifies `distance`.
+std::uint64_t pairs_to_certify(double distance, double miss, std::size_t cells);
+
 /// The share of tokens outside the support of which `token_count` tokens would have shown one with
 /// probability 1 - miss: 1 - miss^(1/n).
 double visible_share(std::uint64_t token_count, double miss);

@@ -60,6 +60,12 @@ TEST(DoctorCommand, WritesAlertRules) {
   EXPECT_EQ(draftproof({"doctor", "--alerts", "--engine", "tgi"}).exit_code, 3);
 }
 
+TEST(DoctorCommand, ShowsItsAddressesInItsUsage) {
+  const CommandResult result = draftproof({"doctor", "--help"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("Usage: draftproof doctor [OPTIONS] [URL] [URL2]"));
+}
+
 TEST(DoctorCommand, CannotStartWithoutAServer) {
   const CommandResult nobody = draftproof({"doctor", "http://127.0.0.1:9"});
   EXPECT_EQ(nobody.exit_code, 3);

@@ -9,6 +9,7 @@
 #include <functional>
 
 #include "reference/error.h"
+#include "tests/tools/changed_arm.h"
 #include "tests/tools/schema.h"
 #include "tests/tools/served_service.h"
 #include "tools/audit/doctor.h"
@@ -39,44 +40,6 @@ std::shared_ptr<ArmClient> client_of(const Served& served) {
   options.url = "http://127.0.0.1:" + std::to_string(served.port());
   return tools::engines::http_client(options);
 }
-
-/// A client that answers as another one does, but for what `change` alters.
-class ChangedArm final : public ArmClient {
- public:
-  std::function<void(const SamplingRequest&, Completion&)> change = [](const SamplingRequest&,
-                                                                       Completion&) {};
-  std::function<void(ArmFacts&)> change_facts = [](ArmFacts&) {};
-  std::function<SamplingRequest(SamplingRequest)> forget = [](SamplingRequest request) {
-    return request;
-  };
-  std::function<void(std::vector<std::vector<properties::TokenLogprob>>&)> change_scores =
-      [](auto&) {};
-
-  explicit ChangedArm(std::shared_ptr<ArmClient> inner) : inner_(std::move(inner)) {}
-  properties::Capabilities capabilities() const override { return inner_->capabilities(); }
-  ArmFacts facts() override {
-    ArmFacts facts = inner_->facts();
-    change_facts(facts);
-    return facts;
-  }
-  Completion complete(const SamplingRequest& request) override {
-    Completion completion = inner_->complete(forget(request));
-    change(request, completion);
-    return completion;
-  }
-  std::vector<std::vector<properties::TokenLogprob>> score(
-      const std::vector<reference::Token>& tokens, int count) override {
-    auto scores = inner_->score(tokens, count);
-    change_scores(scores);
-    return scores;
-  }
-  std::string curl_of(const SamplingRequest& request) const override {
-    return inner_->curl_of(request);
-  }
-
- private:
-  std::shared_ptr<ArmClient> inner_;
-};
 
 audit::DoctorSettings settings_of(int vocab_size) {
   audit::DoctorSettings settings;
@@ -388,6 +351,13 @@ TEST_F(DoctorPair, IsKeptForPlansOfTheSameAddresses) {
   const audit::PlanGround ground = audit::assumed_ground(config);
   EXPECT_DOUBLE_EQ(ground.tokens_per_second, *report.arms[0].tokens_per_second);
   EXPECT_EQ(ground.speculative.vocab_size, 8);
+  // One server alone that was examined later takes nothing of what was shown of the pair.
+  const auto alone = audit::doctor_file(folder, false);
+  ASSERT_NE(alone, audit::doctor_file(folder, true));
+  std::filesystem::copy_file(folder / "doctor.json", alone);
+  EXPECT_THAT(audit::assumed_ground(config).rate_source, HasSubstr("/doctor.json"));
+  std::filesystem::remove(folder / "doctor.json");
+  EXPECT_THAT(audit::assumed_ground(config).rate_source, HasSubstr("doctor-one.json"));
   config.speculative.client.url = "http://127.0.0.1:1";
   EXPECT_THAT(audit::assumed_ground(config).rate_source, HasSubstr("assumed"));
   std::ofstream(folder / "doctor.json") << "{}";

@@ -96,6 +96,10 @@ enum class DoctorForm { kText, kMarkdown, kJson };
 /// JSON conforms to tools/schema/doctor.schema.json.
 std::string page_of(const DoctorReport& report, DoctorForm form);
 
+/// Where an examination is kept for plans. One server alone has a file of its own, so that it does
+/// not take a pair's place.
+std::filesystem::path doctor_file(const std::filesystem::path& report_dir, bool is_pair);
+
 /// Rates and capabilities of an earlier examination, for plans: reads what page_of() wrote as JSON.
 /// Empty where there is no such file, or it is no such file.
 std::vector<ArmRecord> read_doctor_record(const std::filesystem::path& file);

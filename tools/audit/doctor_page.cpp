@@ -259,6 +259,10 @@ std::string page_of(const DoctorReport& report, DoctorForm form) {
   return prose_page(report, form == DoctorForm::kMarkdown);
 }
 
+std::filesystem::path doctor_file(const std::filesystem::path& report_dir, bool is_pair) {
+  return report_dir / (is_pair ? "doctor.json" : "doctor-one.json");
+}
+
 std::vector<ArmRecord> read_doctor_record(const std::filesystem::path& file) {
   std::ifstream stream(file);
   if (!stream) return {};

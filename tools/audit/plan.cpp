@@ -3,16 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <map>
+#include <limits>
+#include <utility>
 
-#include "oracle/claim.h"
-#include "oracle/family.h"
-#include "oracle/power.h"
+#include "tools/audit/approximate_checks.h"
 #include "tools/audit/collector.h"
 #include "tools/audit/doctor.h"
+#include "tools/audit/plan_checks.h"
 #include "tools/audit/toy_law.h"
-#include "tools/report/table.h"
+#include "tools/audit/toy_slack.h"
 
 namespace draftproof::tools::audit {
 namespace {
@@ -20,17 +19,9 @@ namespace {
 using properties::Capabilities;
 using properties::LogprobKind;
 using properties::audits::AuditCase;
-using properties::audits::AuditInfo;
 using properties::audits::JudgeSettings;
-using properties::audits::Matrix;
-using properties::audits::Seeding;
 using properties::audits::Setting;
 
-/// Cells of a token's place in its own law (oracle/conditional.h).
-constexpr std::size_t kPlaceCells = 16;
-/// Cells of the next token where neither vocabulary nor top_k says: what a text's law has of
-/// tokens that are met at all.
-constexpr std::size_t kTextCells = 1000;
 /// Bytes of an English text to a token, for prompts that nobody has cut yet.
 constexpr std::size_t kBytesOfToken = 4;
 constexpr double kAssumedRate = 500;
@@ -95,168 +86,6 @@ PlanCost sum(const PlanCost& left, const PlanCost& right) {
   return cost;
 }
 
-/// Samples of one kind in a setting.
-struct Samples {
-  std::uint64_t tokens = 0;          ///< of independent cases
-  std::uint64_t shared_answers = 0;  ///< of cases with one seed for both arms
-  std::uint64_t answers = 0;         ///< all of an arm
-  std::uint64_t case_trials = 0;     ///< of one independent case, at most
-};
-
-Samples samples_of(const Matrix& matrix, std::size_t setting) {
-  Samples samples;
-  for (const AuditCase& each : matrix.cases) {
-    if (each.setting != setting) continue;
-    samples.answers += each.trial_max;
-    if (each.seeding == Seeding::kShared) {
-      samples.shared_answers += each.trial_max;
-      continue;
-    }
-    samples.tokens += each.trial_max * static_cast<std::uint64_t>(each.request.max_tokens);
-    samples.case_trials = std::max(samples.case_trials, each.trial_max);
-  }
-  return samples;
-}
-
-std::string share_text(double share, std::uint64_t count, const std::string& unit) {
-  // Few samples bound no share, but each of them is looked at.
-  if (!(share < 0.5)) return count == 0 ? "nothing" : fmt::format("any one of {} {}", count, unit);
-  const double one_of = std::floor(1 / share);
-  return fmt::format("1 of {} {}", report::grouped(static_cast<std::uint64_t>(one_of)), unit);
-}
-
-class Checks {
- public:
-  Checks(const AuditConfig& config, const PlanGround& ground, const JudgeSettings& settings)
-      : config_(config), ground_(ground) {
-    const auto& infos = properties::audits::audit_infos();
-    checks_ = properties::audits::checks_of(config.matrix, settings);
-    for (const auto& check : checks_)
-      if (infos[check.audit].can_be_false) ++budget_shares_;
-    if (budget_shares_ > 0) log_alarm_ = oracle::log_alarm(config.false_alarms, budget_shares_);
-  }
-
-  std::size_t budget_shares() const { return budget_shares_; }
-  std::optional<double> log_alarm() const { return log_alarm_; }
-
-  std::vector<PlannedCheck> take() const {
-    std::vector<PlannedCheck> planned;
-    for (const auto& check : checks_)
-      planned.push_back(of(properties::audits::audit_infos()[check.audit], check.setting));
-    return planned;
-  }
-
-  /// Audits that speak of nothing here, and why.
-  std::vector<std::string> silent(bool knows_law) const {
-    std::vector<std::string> lines;
-    const auto& infos = properties::audits::audit_infos();
-    for (std::size_t i = 0; i < infos.size(); ++i) {
-      const bool speaks = std::any_of(checks_.begin(), checks_.end(),
-                                      [&](const auto& check) { return check.audit == i; });
-      const bool asked = config_.audits.empty() ||
-                         std::find(config_.audits.begin(), config_.audits.end(), infos[i].id) !=
-                             config_.audits.end();
-      if (!speaks && asked) lines.push_back(infos[i].id + ": " + why_not(infos[i], knows_law));
-    }
-    return lines;
-  }
-
- private:
-  std::string why_not(const AuditInfo& info, bool knows_law) const {
-    if (info.needs_known_law && !knows_law) return "nobody knows the law; name a toy (--toy)";
-    if (info.is_for_one_server && !config_.is_one_server) return "there is a baseline arm";
-    if (info.needs_baseline && config_.is_one_server) return "there is no baseline arm";
-    if (info.needs_lossy_mode) return "no lossy mode is declared";
-    if (info.needs_grammar) return "no setting has a grammar";
-    if (info.needs_counters && !ground_.speculative.reports_counters)
-      return "the engine reports no counters";
-    if (info.needs_logprobs && ground_.speculative.logprobs == LogprobKind::kNone)
-      return "the engine reports no logprobs";
-    if (info.is_greedy && !info.is_sampled) return "no setting is greedy";
-    return "no setting draws";
-  }
-
-  std::size_t cells_of(const Setting& setting) const {
-    const auto top_k = setting.request.sampling.top_k;
-    const auto vocab = static_cast<std::size_t>(std::max(ground_.speculative.vocab_size, 0));
-    std::size_t cells = vocab > 0 ? vocab : kTextCells;
-    if (top_k > 0) cells = std::min(cells, static_cast<std::size_t>(top_k));
-    return std::max<std::size_t>(cells, 2);
-  }
-
-  PlannedCheck of(const AuditInfo& info, std::size_t index) const {
-    const Setting& setting = config_.matrix.settings[index];
-    const Samples samples = samples_of(config_.matrix, index);
-    PlannedCheck check;
-    check.audit = info.id;
-    check.setting = setting.id;
-    check.claim = oracle::to_string(info.claim);
-    check.takes_budget = info.can_be_false;
-    if (info.can_be_false) check.log_alarm = log_alarm_;
-    const bool is_law = info.can_be_false && (info.claim == oracle::Claim::kMarginalLossless ||
-                                              info.claim == oracle::Claim::kSequenceLossless);
-    if (is_law) {
-      see_law(info, setting, samples, check);
-    } else {
-      see_share(info, samples, check);
-    }
-    return check;
-  }
-
-  void see_law(const AuditInfo& info, const Setting& setting, const Samples& samples,
-               PlannedCheck& check) const {
-    const bool is_joint = info.id.find("joint") != std::string::npos;
-    const std::size_t cells =
-        is_joint
-            ? cells_of(setting) * cells_of(setting)
-            : (info.needs_known_law || info.is_for_one_server ? kPlaceCells : cells_of(setting));
-    check.samples = is_joint ? samples.case_trials : samples.tokens;
-    check.unit = is_joint ? "answers of a prompt" : "tokens";
-    const bool is_known = info.needs_known_law || info.is_for_one_server;
-    check.visible = is_known ? oracle::visible_distance(check.samples, *log_alarm_, cells)
-                             : oracle::visible_distance_of_pairs(check.samples, *log_alarm_, cells);
-    check.visible_text =
-        check.visible < 1 ? fmt::format("TV {:.2g}", check.visible) : std::string("nothing");
-    // A search, and the same one for most settings.
-    const auto [found, is_first] = to_certify_.try_emplace(cells, 0);
-    if (is_first) found->second = oracle::samples_to_certify(config_.effect_tv, miss(), cells);
-    check.to_certify = found->second;
-  }
-
-  void see_share(const AuditInfo& info, const Samples& samples, PlannedCheck& check) const {
-    check.samples = info.needs_shared_seed ? samples.shared_answers : samples.answers;
-    check.unit = "answers";
-    if (info.claim == oracle::Claim::kSupportSafe) {
-      check.samples = samples.tokens;
-      check.unit = "tokens";
-    }
-    if (info.is_greedy && !info.is_sampled) {
-      // Every token is compared; no sample stands for others.
-      check.unit = "tokens";
-      check.samples = samples.tokens;
-      check.visible = check.samples == 0 ? 1 : 1 / static_cast<double>(check.samples);
-      check.visible_text =
-          check.samples == 0 ? "nothing"
-                             : fmt::format("any one of {} tokens", report::grouped(check.samples));
-      return;
-    }
-    check.visible = check.samples == 0 ? 1 : oracle::visible_share(check.samples, miss());
-    check.visible_text = share_text(check.visible, check.samples, check.unit);
-  }
-
-  /// What a bound of one check may miss.
-  double miss() const {
-    return config_.false_alarms / static_cast<double>(std::max<std::size_t>(checks_.size(), 1));
-  }
-
-  const AuditConfig& config_;
-  const PlanGround& ground_;
-  std::vector<properties::audits::Check> checks_;
-  std::size_t budget_shares_ = 0;
-  std::optional<double> log_alarm_;
-  mutable std::map<std::size_t, std::uint64_t> to_certify_;  ///< by cells
-};
-
 void add_assumptions(const AuditConfig& config, const PlanGround& ground, AuditPlan& plan) {
   auto& lines = plan.assumptions;
   lines.push_back(fmt::format("{:.0f} tokens a second of an arm, one arm after the other: {}",
@@ -274,6 +103,16 @@ void add_assumptions(const AuditConfig& config, const PlanGround& ground, AuditP
       "what is concentrated shows earlier");
 }
 
+/// What the run will grant the arithmetic of an engine that is not known yet.
+double tolerance_of(const AuditConfig& config) {
+  if (!config.toy.ends_with(".json")) return 0;
+  RunRecord record;
+  record.matrix = config.matrix;
+  const std::string& engine = config.speculative.client.engine;
+  grant_toy_slack(config.toy, engine == "auto" ? "" : engine, config.cache_dtype, record);
+  return record.judge.tolerance;
+}
+
 /// Of the whole, what the limits of time and requests leave.
 double reached_share(const AuditConfig& config, const PlanCost& most) {
   double share = 1;
@@ -285,22 +124,26 @@ double reached_share(const AuditConfig& config, const PlanCost& most) {
   return share;
 }
 
-/// What an examination of these very addresses has kept; of others it says nothing.
+/// What an examination of these very addresses has kept; of others it says nothing. What was shown
+/// of a pair goes before what one server alone showed.
 void take_record(const AuditConfig& config, PlanGround& ground) {
-  const auto file = std::filesystem::path(config.report_dir) / "doctor.json";
-  double slowest = 0;
-  for (const ArmRecord& record : read_doctor_record(file)) {
-    const bool is_baseline = record.arm == properties::Arm::kBaseline;
-    const ArmConfig& given = is_baseline ? config.baseline : config.speculative;
-    if (!given.is_given() || record.address != address_of(given)) continue;
-    (is_baseline ? ground.baseline : ground.speculative) = record.capabilities;
-    ground.capabilities_source = "kept by doctor in " + file.string();
-    if (record.tokens_per_second && (slowest == 0 || *record.tokens_per_second < slowest))
-      slowest = *record.tokens_per_second;
+  for (const bool is_pair : {true, false}) {
+    const auto file = doctor_file(config.report_dir, is_pair);
+    double slowest = 0;
+    for (const ArmRecord& record : read_doctor_record(file)) {
+      const bool is_baseline = record.arm == properties::Arm::kBaseline;
+      const ArmConfig& given = is_baseline ? config.baseline : config.speculative;
+      if (!given.is_given() || record.address != address_of(given)) continue;
+      (is_baseline ? ground.baseline : ground.speculative) = record.capabilities;
+      ground.capabilities_source = "kept by doctor in " + file.string();
+      if (record.tokens_per_second && (slowest == 0 || *record.tokens_per_second < slowest))
+        slowest = *record.tokens_per_second;
+    }
+    if (slowest <= 0) continue;
+    ground.tokens_per_second = slowest;
+    ground.rate_source = "measured by doctor, of the slower arm (" + file.string() + ")";
+    return;
   }
-  if (slowest <= 0) return;
-  ground.tokens_per_second = slowest;
-  ground.rate_source = "measured by doctor, of the slower arm (" + file.string() + ")";
 }
 
 }  // namespace
@@ -325,12 +168,19 @@ AuditPlan plan_of(const AuditConfig& config, const PlanGround& ground) {
     settings.target = law.target.get();
     settings.draft = law.draft.get();
   }
-  const Checks checks(config, ground, settings);
+  // Half of the budget of false alarms is for scores, as in the run.
+  const bool is_scored = config.approximate && has_score_budget(*config.approximate);
+  if (is_scored) settings.false_alarms /= 2;
+  settings.tolerance = tolerance_of(config);
+  PlannedChecks checks = planned_checks(config, ground, settings);
   AuditPlan plan;
-  plan.checks = checks.take();
-  plan.budget_shares = checks.budget_shares();
-  plan.log_alarm = checks.log_alarm();
-  plan.false_alarms = config.false_alarms;
+  plan.checks = std::move(checks.checks);
+  plan.budget_shares = checks.budget_shares;
+  plan.log_alarm = checks.log_alarm;
+  if (is_scored)
+    for (PlannedCheck& check : score_checks(config, settings.false_alarms))
+      plan.checks.push_back(std::move(check));
+  plan.false_alarms = settings.false_alarms;
   plan.effect_tv = config.effect_tv;
   const Counting counting(config, ground);
   for (std::size_t i = 0; i < config.matrix.settings.size(); ++i) {
@@ -345,8 +195,7 @@ AuditPlan plan_of(const AuditConfig& config, const PlanGround& ground) {
   }
   plan.reached_share = reached_share(config, plan.most);
   plan.not_exercised = config.not_exercised;
-  for (std::string& line : checks.silent(settings.target != nullptr))
-    plan.not_exercised.push_back(std::move(line));
+  for (std::string& line : checks.silent) plan.not_exercised.push_back(std::move(line));
   add_assumptions(config, ground, plan);
   return plan;
 }

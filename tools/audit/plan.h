@@ -27,8 +27,9 @@ struct PlannedCheck {
   std::string setting;
   std::string claim;
   std::uint64_t samples = 0;  ///< at most
-  std::string unit;           ///< of samples: "tokens", "answers", "answers of a prompt"
+  std::string unit;  ///< of samples: "tokens", "answers", "answers of a prompt", "pairs of answers"
   bool takes_budget = false;
+  double false_alarms = 0;          ///< the share of the run's budget that it takes
   std::optional<double> log_alarm;  ///< natural; of checks that take a share of the budget
   /// A total variation for checks of laws, otherwise a share of `unit`.
   double visible = 1;
@@ -58,8 +59,8 @@ struct AuditPlan {
   PlanCost most;        ///< nothing settles before its last trial
   /// The share of `most` that the time and request limits leave; 1: all of it.
   double reached_share = 1;
-  double false_alarms = 0;
-  std::size_t budget_shares = 0;    ///< checks that can raise a false alarm
+  double false_alarms = 0;          ///< of audits; where scores have budgets, half of the run's
+  std::size_t budget_shares = 0;    ///< audits' checks that can raise a false alarm
   std::optional<double> log_alarm;  ///< natural, of each of them
   double effect_tv = 0;
   std::vector<std::string> not_exercised;  ///< of requests, and audits with the reason

@@ -46,8 +46,6 @@ Table audit_table(const AuditPlan& plan) {
     if (!by_audit.contains(check.audit)) order.push_back(check.audit);
     by_audit[check.audit].push_back(&check);
   }
-  const double share =
-      plan.budget_shares == 0 ? 0 : plan.false_alarms / static_cast<double>(plan.budget_shares);
   for (const std::string& audit : order) {
     const auto& checks = by_audit[audit];
     const PlannedCheck& worst = **std::max_element(
@@ -56,7 +54,7 @@ Table audit_table(const AuditPlan& plan) {
     table.add({audit, worst.claim, std::to_string(checks.size()),
                grouped(worst.samples) + " " + worst.unit, worst.visible_text,
                worst.to_certify ? grouped(*worst.to_certify) : "",
-               worst.takes_budget ? fmt::format("{:.2g}", share) : "none"});
+               worst.takes_budget ? fmt::format("{:.2g}", worst.false_alarms) : "none"});
   }
   return table;
 }
@@ -134,6 +132,7 @@ json json_of(const AuditPlan& plan) {
                       {"samples", each.samples},
                       {"unit", each.unit},
                       {"takes_budget", each.takes_budget},
+                      {"false_alarms", each.false_alarms},
                       {"log_alarm", each.log_alarm ? json(*each.log_alarm) : json(nullptr)},
                       {"smallest_visible_effect", each.visible},
                       {"smallest_visible_effect_text", each.visible_text},

@@ -7,9 +7,8 @@ namespace draftproof::tools {
 void add_doctor(CLI::App& app, DoctorCommandSettings& settings) {
   CLI::App& command = *app.add_subcommand(
       "doctor", "Examine engines, or a launch line, before anything is judged of them");
-  command.add_option("urls", settings.urls, "One server alone, or the baseline and the other one")
-      ->expected(0, 2)
-      ->option_text("URL [URL2]");
+  command.add_option("URL", settings.url, "One server alone, or the baseline of two");
+  command.add_option("URL2", settings.second_url, "The server that speculates");
   add_audit_flags(command, settings.audit);
   command.add_option("--command", settings.command_line,
                      "An engine's launch line: which options does this version lack?");

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "tools/draftproof/audit_settings.h"
 #include "tools/draftproof/exit_code.h"
@@ -12,9 +11,10 @@ namespace draftproof::tools {
 
 struct DoctorCommandSettings {
   AuditSettings audit;
-  std::vector<std::string> urls;  ///< one: a server alone; two: baseline, speculative
-  std::string command_line;       ///< --command: an engine's launch line, which is not started
-  std::string engine_version;     ///< of --command
+  std::string url;             ///< of one server alone, or of the baseline
+  std::string second_url;      ///< of the server that speculates
+  std::string command_line;    ///< --command: an engine's launch line, which is not started
+  std::string engine_version;  ///< of --command
   bool writes_alerts = false;
   std::string format = "text";  ///< text, md or json
 };

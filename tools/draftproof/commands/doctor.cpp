@@ -44,8 +44,10 @@ AuditSettings with_urls(const DoctorCommandSettings& settings) {
                   "url");
     return "\"" + url + "\"";
   };
-  if (settings.urls.size() == 2) flags.flags["arm.baseline.url"] = quoted(settings.urls[0]);
-  if (!settings.urls.empty()) flags.flags["arm.speculative.url"] = quoted(settings.urls.back());
+  const bool is_pair = !settings.second_url.empty();
+  if (is_pair) flags.flags["arm.baseline.url"] = quoted(settings.url);
+  if (!settings.url.empty())
+    flags.flags["arm.speculative.url"] = quoted(is_pair ? settings.second_url : settings.url);
   return flags;
 }
 
@@ -73,7 +75,7 @@ ExitCode examine_servers(const DoctorCommandSettings& settings, const Streams& s
   streams.out << audit::page_of(report, form_of(settings.format));
   if (config.reports != "none") {
     std::filesystem::create_directories(config.report_dir);
-    const std::filesystem::path file = std::filesystem::path(config.report_dir) / "doctor.json";
+    const auto file = audit::doctor_file(config.report_dir, !config.is_one_server);
     store::write_atomically(file.string(), audit::page_of(report, audit::DoctorForm::kJson));
     fmt::print(streams.err, "kept in {}, where `draftproof plan` reads rates and capabilities\n",
                file.string());
@@ -89,7 +91,7 @@ ExitCode doctor_command(const DoctorCommandSettings& settings, const Streams& st
     return ExitCode::kUpheld;
   }
   if (!settings.command_line.empty()) {
-    if (!settings.urls.empty())
+    if (!settings.url.empty())
       throw Error(ErrorKind::kInput, "is read, not started: ask for the servers in a second run",
                   "--command");
     const audit::LaunchReport report = audit::read_launch_line(
