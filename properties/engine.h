@@ -63,6 +63,12 @@ enum class CompletionEnd : std::uint8_t {
   kFailed,  ///< the engine gave an error of its own, or no answer; `failure` says which
 };
 
+/// Whose fault it may be that no completion came.
+enum class FailureCause : std::uint8_t {
+  kEngine,     ///< it said so itself, or what it gave is no completion
+  kTransport,  ///< cut off, too late, or of another protocol: nobody knows what the engine did
+};
+
 /// What the engine itself says that its drafts did.
 struct DraftCounters {
   std::int64_t drafted = 0;
@@ -104,7 +110,8 @@ struct Timing {
 struct Completion {
   std::vector<reference::Token> token_ids;
   CompletionEnd end = CompletionEnd::kLength;
-  std::string failure;                    ///< one line, of kFailed
+  std::string failure;  ///< one line, of kFailed
+  FailureCause failure_cause = FailureCause::kEngine;
   std::optional<DraftCounters> counters;  ///< absent: not reported
   std::vector<double> logprobs;           ///< natural, a token each; empty: not reported
   /// Candidates of each position, as many as were asked for; empty: not reported. Which law they

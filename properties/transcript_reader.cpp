@@ -23,6 +23,12 @@ const Names<CompletionEnd>& completion_end_names() {
   return names;
 }
 
+const Names<FailureCause>& failure_cause_names() {
+  static const Names<FailureCause> names = {{FailureCause::kEngine, "engine"},
+                                            {FailureCause::kTransport, "transport"}};
+  return names;
+}
+
 const Names<LogprobKind>& logprob_kind_names() {
   static const Names<LogprobKind> names = {{LogprobKind::kRaw, "raw"},
                                            {LogprobKind::kProcessed, "processed"}};
@@ -244,9 +250,10 @@ CompletionEnd end_of(const Field& line) {
 }
 
 Transcript read_transcript(const Field& line) {
-  line.allow_only({"schema", "arm", "case", "trial", "repeat", "prompt_token_ids", "prompt_text",
-                   "token_ids", "end", "finish_reason", "failure", "sampling", "seed", "steps",
-                   "logprobs", "logprob_kind", "counters", "timing", "text"});
+  line.allow_only({"schema",           "arm",           "case",      "trial",  "repeat",
+                   "prompt_token_ids", "prompt_text",   "token_ids", "end",    "finish_reason",
+                   "failure",          "failure_cause", "sampling",  "seed",   "steps",
+                   "logprobs",         "logprob_kind",  "counters",  "timing", "text"});
   if (line.at("schema").text() != kTranscriptSchema)
     line.at("schema").refuse("should be \"" + std::string(kTranscriptSchema) + "\"");
   Transcript transcript;
@@ -264,6 +271,8 @@ Transcript read_transcript(const Field& line) {
   completion.end = end_of(line);
   read_if(line, "finish_reason", completion.finish_reason, text);
   read_if(line, "failure", completion.failure, text);
+  if (const auto cause = line.find("failure_cause"))
+    completion.failure_cause = cause->named(failure_cause_names());
   read_sampling(line.at("sampling"), request);
   if (const auto seed = line.find("seed")) request.seed = seed->integer<std::uint64_t>();
   read_if(line, "steps", completion.steps, steps);

@@ -128,6 +128,8 @@ std::string line_of(const Transcript& transcript) {
   line["end"] = name_of(completion_end_names(), completion.end);
   add_unless(line, "finish_reason", completion.finish_reason, {});
   add_unless(line, "failure", completion.failure, {});
+  if (completion.failure_cause != FailureCause::kEngine)
+    line["failure_cause"] = name_of(failure_cause_names(), completion.failure_cause);
   line["sampling"] = sampling_of(request);
   if (request.seed) line["seed"] = *request.seed;
   if (!completion.steps.empty()) line["steps"] = steps_of(completion.steps);

@@ -88,17 +88,22 @@ std::optional<Malformation> malformation_of(const Transcript& transcript, int vo
 }
 
 struct ArmTally {
-  std::uint64_t completions = 0, failed = 0, soft = 0;
+  std::uint64_t completions = 0, failed = 0, lost = 0, soft = 0;
   const Transcript* hard_at = nullptr;
   const Transcript* soft_at = nullptr;
   const Transcript* failed_at = nullptr;
+  const Transcript* lost_at = nullptr;  ///< of the transport
 };
 
 ArmTally tally_of(const CheckContext& context, Arm arm, int vocab_size) {
   ArmTally tally;
   for_each_transcript(context, arm, [&](const AuditCase&, const Transcript& transcript) {
     if (transcript.completion.end == CompletionEnd::kFailed) {
-      if (tally.failed++ == 0) tally.failed_at = &transcript;
+      if (transcript.completion.failure_cause == FailureCause::kTransport) {
+        if (tally.lost++ == 0) tally.lost_at = &transcript;
+      } else if (tally.failed++ == 0) {
+        tally.failed_at = &transcript;
+      }
       return;
     }
     ++tally.completions;
@@ -127,12 +132,27 @@ void convict_failure(const CheckContext& context, oracle::Verdict& verdict,
                      const ArmTally& baseline, const ArmTally& speculative) {
   refute(context, verdict, *speculative.failed_at, oracle::Label::kNone,
          {.let = "",
-          .expected = "a completion, as the baseline gives for all of its " +
-                      std::to_string(baseline.completions) + " requests of this setting",
+          .expected = "a completion, as the baseline gives for all of the " +
+                      std::to_string(baseline.completions) + " requests of this setting" +
+                      (baseline.lost > 0 ? " whose answers were not lost on their way" : ""),
           .observed = speculative.failed_at->completion.failure,
           .because = "the engine took the request and failed with drafts only",
           .replay = "",
           .case_json = ""});
+}
+
+/// Nobody saw what the engine did with these, so no engine is convicted and none is cleared.
+void note_lost(oracle::Verdict& verdict, const ArmTally& baseline, const ArmTally& speculative) {
+  const Transcript& first =
+      speculative.lost_at != nullptr ? *speculative.lost_at : *baseline.lost_at;
+  verdict.evidence += "; answers lost on their way: " + std::to_string(speculative.lost) +
+                      " of the speculative arm, " + std::to_string(baseline.lost) +
+                      " of the baseline";
+  verdict.notes.push_back("the first was lost at " + words_of(first) + ": " +
+                          first.completion.failure);
+  verdict.notes.push_back(
+      "what is lost on its way convicts no engine: look at its log and at what stands before it "
+      "(proxy, timeouts, limits), and start another run");
 }
 
 void settle(const CheckContext& context, oracle::Verdict& verdict, const ArmTally& baseline,
@@ -152,6 +172,7 @@ void settle(const CheckContext& context, oracle::Verdict& verdict, const ArmTall
                               " requests as well: no fault of drafts is shown");
     return;
   }
+  if (speculative.lost + baseline.lost > 0) return note_lost(verdict, baseline, speculative);
   if (speculative.soft > 0) {
     const auto found = malformation_of(*speculative.soft_at, vocab_size);
     verdict.notes.push_back("expected " + found->expected + ", observed " + found->observed +
@@ -172,7 +193,7 @@ oracle::Verdict well_formed(const CheckContext& context) {
   const int vocab_size = vocab_size_of(context);
   const ArmTally baseline = tally_of(context, Arm::kBaseline, vocab_size);
   const ArmTally speculative = tally_of(context, Arm::kSpeculative, vocab_size);
-  verdict.trials = speculative.completions + speculative.failed;
+  verdict.trials = speculative.completions + speculative.failed + speculative.lost;
   if (verdict.trials == 0) {
     verdict.evidence = "no request of the speculative arm was answered";
     return verdict;

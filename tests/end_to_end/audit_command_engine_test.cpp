@@ -268,6 +268,30 @@ TEST_F(Audit, AServerThatDiesCostsTheVerdictAndNotTheObservations) {
   EXPECT_EQ(run({"judge", "draftproof-report/latest", "--allow-inconclusive"}).exit_code, 0);
 }
 
+TEST_F(Audit, IsNotJudgedWhereAnotherModelAnswersInTheMiddle) {
+  const ServerProcess baseline(server_words("off"));
+  auto speculative = std::make_unique<ServerProcess>(server_words("on"));
+  const std::string url = speculative->url(), port = std::to_string(speculative->port());
+  std::thread change([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(800));
+    speculative->stop(SIGKILL);
+    speculative =
+        std::make_unique<ServerProcess>(server_words("on", {"--vocab", "9", "--port", port}));
+  });
+  const auto result =
+      run(audit(baseline.url(), url, {"--trials", "500000", "--effect-tv", "0.0001"}));
+  change.join();
+  EXPECT_EQ(result.exit_code, 2) << result.out << result.err;
+  EXPECT_THAT(result.out, HasSubstr("nothing of it is judged: start another run"));
+  EXPECT_THAT(result.out, Not(HasSubstr("--resume latest")));
+  EXPECT_THAT(result.out, Not(HasSubstr("go on with")));
+  const auto json = report();
+  for (const auto& check : json.at("checks")) EXPECT_EQ(check.at("verdict"), "inconclusive");
+  EXPECT_EQ(run({"judge", "draftproof-report/latest", "--allow-inconclusive"}).exit_code, 2);
+  const auto on = run(audit(baseline.url(), url, {"--resume", "latest"}));
+  EXPECT_EQ(on.exit_code, 3) << on.out;
+}
+
 TEST_F(Audit, LimitsCutWithoutLosingWhatWasThere) {
   const ServerProcess baseline(server_words("off")), speculative(server_words("on"));
   const auto result =

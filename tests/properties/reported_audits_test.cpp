@@ -77,8 +77,9 @@ TEST(SupportOfFilters, ConvictsATokenThatNoRunOfThisLengthMeets) {
 TEST(SupportOfFilters, SaysWhenNothingCouldBeOutside) {
   RotatedTarget target;
   const auto verdict = support_of(&target, sampled_request(), {0, 1, 2, 3});
-  EXPECT_EQ(verdict.kind, VerdictKind::kUpheld);
-  EXPECT_EQ(verdict.smallest_visible_effect, "nothing could be outside");
+  EXPECT_EQ(verdict.kind, VerdictKind::kInconclusive);
+  EXPECT_EQ(verdict.label, oracle::Label::kNotExercised);
+  EXPECT_THAT(verdict.evidence, HasSubstr("nothing could be outside"));
 }
 
 TEST(SupportOfFilters, ConvictsABannedTokenWithoutAnyLaw) {
@@ -150,6 +151,23 @@ TEST(WellFormed, ConvictsAMalformedBaselineTooAndNamesTheArm) {
   const auto verdict = formed(greedy_request(), tokens({0, 1, 2, 9}), tokens({0, 1, 2, 3}));
   EXPECT_EQ(verdict.kind, VerdictKind::kViolated);
   EXPECT_THAT(verdict.witness->observed, HasSubstr("(baseline)"));
+}
+
+TEST(WellFormed, ConvictsWhatTheEngineFailedAndNotWhatWasLostOnItsWay) {
+  const Completion good = tokens({0, 1, 2, 3});
+  Completion broken = failure("HTTP 500: broken"), lost = failure("the connection ended");
+  lost.failure_cause = FailureCause::kTransport;
+  EXPECT_EQ(formed(greedy_request(), good, broken).kind, VerdictKind::kViolated);
+  for (const bool is_speculative : {true, false}) {
+    const auto verdict = is_speculative ? formed(greedy_request(), good, lost)
+                                        : formed(greedy_request(), lost, good);
+    EXPECT_EQ(verdict.kind, VerdictKind::kInconclusive) << is_speculative;
+    EXPECT_THAT(verdict.evidence, HasSubstr(is_speculative ? "lost on their way: 1 of the spec"
+                                                           : "0 of the speculative arm, 1 of the"));
+    ASSERT_EQ(verdict.notes.size(), 2u);
+    EXPECT_THAT(verdict.notes[0], HasSubstr("the connection ended"));
+    EXPECT_THAT(verdict.notes[1], HasSubstr("start another run"));
+  }
 }
 
 TEST(WellFormed, TakesForTheEnginesOwnWayWhatTheBaselineDoesToo) {

@@ -80,6 +80,7 @@ Completion any_completion(Random& random) {
   completion.token_ids = some<reference::Token>(random, token);
   completion.end = static_cast<CompletionEnd>(random.below(3));
   if (random.once_in(2)) completion.failure = "HTTP 500: \"broken\"";
+  if (random.once_in(3)) completion.failure_cause = FailureCause::kTransport;
   if (random.once_in(2)) completion.counters = {random.between(-1, 9), random.between(0, 9), 3};
   completion.logprobs = some<double>(random, number);
   completion.top_logprobs = some<std::vector<TokenLogprob>>(random, [&] {

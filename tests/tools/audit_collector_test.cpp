@@ -7,6 +7,7 @@
 #include "reference/error.h"
 #include "tests/tools/scripted_arms.h"
 #include "tools/audit/collector.h"
+#include "tools/engines/client.h"
 
 namespace draftproof::tools::audit {
 namespace {
@@ -168,15 +169,34 @@ TEST(Collector, EndsWithWhatItHasWhenAnArmIsLostOrAnotherOne) {
   EXPECT_THAT(result.reason, HasSubstr("nobody answers"));
   EXPECT_GT(evidence.size(), 100u);
 
-  changed.hooks.what_changed = [] { return "the baseline arm was A, and is B now"; };
+  using tools::audit::ArmChange;
+  const auto tells = [](bool is_another, const char* what) {
+    return [=]() -> std::optional<ArmChange> { return ArmChange{is_another, what}; };
+  };
+  changed.hooks.what_changed = tells(true, "the baseline arm was A, and is B now");
   Evidence other;
   result = changed.collect(other);
   EXPECT_EQ(result.end, CollectEnd::kArmChanged);
   EXPECT_THAT(result.reason, HasSubstr("is B now"));
 
-  ended.hooks.what_changed = [] { return "the baseline arm's server has ended: signal 9"; };
+  ended.hooks.what_changed = tells(false, "the baseline arm's server has ended: signal 9");
   Evidence third;
   EXPECT_EQ(ended.collect(third).end, CollectEnd::kArmLost);
+
+  // What cuts a run does not hide that another one answers; what is gone is no other one.
+  Evidence fourth, fifth;
+  EXPECT_EQ(changed.collect(fourth, 100).end, CollectEnd::kArmChanged);
+  EXPECT_EQ(ended.collect(fifth, 100).end, CollectEnd::kRequestLimit);
+
+  ScriptedWorld told;
+  told.before = [&](Arm, const auto&) {
+    if (told.asked.size() > 150)
+      throw tools::engines::AnotherEngine("the model of the answers is B now", "http://x");
+  };
+  Evidence sixth;
+  result = told.collect(sixth);
+  EXPECT_EQ(result.end, CollectEnd::kArmChanged);
+  EXPECT_THAT(result.reason, HasSubstr("is B now"));
 }
 
 TEST(Collector, ObeysInterruptsAndLimitsBetweenCalls) {

@@ -172,7 +172,8 @@ TEST_F(AuditSchema, OfTranscriptsTakesWhatIsWritten) {
   scored.key = {properties::Arm::kBaseline, "c", 0, properties::kScoreRepeat};
   scored.request.prompt_text = "hello";
   scored.completion.end = properties::CompletionEnd::kFailed;
-  scored.completion.failure = "HTTP 500";
+  scored.completion.failure = "HTTP 502";
+  scored.completion.failure_cause = properties::FailureCause::kTransport;
   EXPECT_EQ(schema_complaint(kTranscript, line_of(scored)), "");
 }
 

@@ -13,6 +13,7 @@
 namespace draftproof::tests {
 namespace {
 
+using properties::FailureCause;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
@@ -28,6 +29,7 @@ struct Wrong {
   const char* name;
   std::function<void(Json&)> change;
   const char* told;
+  FailureCause cause = FailureCause::kEngine;
 };
 
 TEST(EngineAnswers, FailTheCompletionAtThePlaceOfWhatCannotBe) {
@@ -53,9 +55,11 @@ TEST(EngineAnswers, FailTheCompletionAtThePlaceOfWhatCannotBe) {
        },
        "tokens[0] is 3.5"},
       {"text for ids", [](Json& a) { a["tokens"] = "abc"; }, "tokens is \"abc\""},
-      {"no tokens", [](Json& a) { a.erase("tokens"); }, "tokens is missing"},
+      {"no tokens", [](Json& a) { a.erase("tokens"); }, "tokens is missing",
+       FailureCause::kTransport},
       {"empty tokens", [](Json& a) { a["tokens"] = Json::array(); }, "return_tokens was sent"},
-      {"no stop type", [](Json& a) { a.erase("stop_type"); }, "stop_type is missing"},
+      {"no stop type", [](Json& a) { a.erase("stop_type"); }, "stop_type is missing",
+       FailureCause::kTransport},
       {"odd stop type", [](Json& a) { a["stop_type"] = "none"; }, "without a reason"},
       {"too few tokens",
        [](Json& a) {
@@ -72,15 +76,19 @@ TEST(EngineAnswers, FailTheCompletionAtThePlaceOfWhatCannotBe) {
          a = {{"error", {{"message", "broke"}}}};
        },
        "the engine says: broke"},
-      {"null", [](Json& a) { a = nullptr; }, "no answer of this protocol"},
-      {"a number", [](Json& a) { a = 3; }, "no answer of this protocol"},
-      {"an array", [](Json& a) { a = Json::array({a}); }, "no answer of this protocol"},
-      {"nothing", [](Json& a) { a = Json::object(); }, "generation_settings is missing"}};
+      {"null", [](Json& a) { a = nullptr; }, "no answer of this protocol",
+       FailureCause::kTransport},
+      {"a number", [](Json& a) { a = 3; }, "no answer of this protocol", FailureCause::kTransport},
+      {"an array", [](Json& a) { a = Json::array({a}); }, "no answer of this protocol",
+       FailureCause::kTransport},
+      {"nothing", [](Json& a) { a = Json::object(); }, "generation_settings is missing",
+       FailureCause::kTransport}};
   for (const Wrong& wrong : wrongs) {
     Json answer = llama_answer();
     wrong.change(answer);
     const Completion done = completed([&](const Request&) { return says(answer); });
     EXPECT_EQ(done.end, CompletionEnd::kFailed) << wrong.name;
+    EXPECT_EQ(done.failure_cause, wrong.cause) << wrong.name;
     EXPECT_THAT(done.failure, HasSubstr(wrong.told)) << wrong.name;
     EXPECT_EQ(done.failure.find('\n'), std::string::npos);
   }
@@ -95,6 +103,7 @@ TEST(EngineAnswers, FailTheCompletionWhoseBodyIsNoJson) {
     const Completion done = completed([&](const Request&) { return Response{.body = body}; });
     EXPECT_EQ(done.end, CompletionEnd::kFailed) << body.substr(0, 20);
     EXPECT_THAT(done.failure, HasSubstr("no JSON"));
+    EXPECT_EQ(done.failure_cause, FailureCause::kTransport);
     EXPECT_NO_THROW(Json(done.failure).dump()) << "a report could not be written";
     EXPECT_LT(done.failure.size(), 1000u);
   }
@@ -105,8 +114,19 @@ TEST(EngineAnswers, FailTheCompletionOnTheServersOwnError) {
     return Response{.status = 500, .body = R"({"error": {"message": "out of pages"}})"};
   });
   EXPECT_EQ(done.failure, "HTTP 500: out of pages");
+  EXPECT_EQ(done.failure_cause, FailureCause::kEngine);
   ASSERT_TRUE(done.timing);
   EXPECT_GT(done.timing->ended, 0);
+}
+
+TEST(EngineAnswers, BlameNoEngineForWhatAGatewayBeforeItSays) {
+  for (const int status : {502, 504, 524}) {
+    const Completion done = completed([&](const Request&) {
+      return Response{.status = status, .body = R"({"error": "upstream"})"};
+    });
+    EXPECT_EQ(done.end, CompletionEnd::kFailed);
+    EXPECT_EQ(done.failure_cause, FailureCause::kTransport) << status;
+  }
 }
 
 TEST(EngineAnswers, AreRefusedWhereTheEchoIsAnother) {
@@ -140,9 +160,11 @@ TEST(EngineAnswers, AreLeftWhenTheySayThatTheyAreOthersThanBefore) {
   EXPECT_EQ(arm->complete(three_tokens()).failure, "");
   SamplingRequest other = three_tokens();
   other.prompt = {9};
+  EXPECT_THROW(arm->complete(other), tools::engines::AnotherEngine);
   EXPECT_THAT(error_of([&] { arm->complete(other); }).what(),
               AllOf(HasSubstr("\"second.gguf\" now"), HasSubstr("\"first.gguf\" before")));
   engine.model = "third.gguf";
+  EXPECT_THROW(arm->facts(), tools::engines::AnotherEngine);
   EXPECT_THAT(error_of([&] { arm->facts(); }).what(),
               AllOf(HasSubstr("\"third.gguf\" now"), HasSubstr("\"first.gguf\" before")));
 }

@@ -13,6 +13,7 @@ namespace draftproof::tests {
 namespace {
 
 using namespace std::chrono_literals;
+using properties::FailureCause;
 using testing::AllOf;
 using testing::HasSubstr;
 
@@ -95,6 +96,7 @@ TEST(EngineConnections, FailTheCompletionThatBreaksOffAndAreNotAskedAgain) {
   const Completion done = arm->complete(three_tokens());
   EXPECT_EQ(done.end, CompletionEnd::kFailed);
   EXPECT_THAT(done.failure, HasSubstr("in the middle of the answer"));
+  EXPECT_EQ(done.failure_cause, FailureCause::kTransport);
   EXPECT_EQ(calls, 1);
 }
 
@@ -127,17 +129,28 @@ TEST(EngineConnections, FailTheStreamThatStopsShort) {
   EXPECT_EQ(right.timing->token_counts, (std::vector<int>{1, 1, 1}));
 
   const std::string two = llama_events(2);
-  EXPECT_THAT(streamed(two, two.size()).failure,
-              HasSubstr("before its last event, after 2 pieces"));
-  EXPECT_THAT(streamed(two, 100000).failure, HasSubstr("in the middle of the answer"));
-  EXPECT_THAT(streamed("", 0).failure, HasSubstr("no event"));
   const std::string garbage = two + "data: {\"tokens\": [\n\n";
-  EXPECT_THAT(streamed(garbage, garbage.size()).failure, HasSubstr("no JSON"));
   const std::string error = two + "data: {\"error\": {\"message\": \"device lost\"}}\n\n";
-  EXPECT_THAT(streamed(error, error.size()).failure,
-              HasSubstr("in the middle of its answer: device lost"));
-  const std::string page = "<html>nothing</html>";
-  EXPECT_THAT(streamed(page, page.size()).failure, HasSubstr("<html>"));
+  const std::string page = "<html>nothing</html>", done = "data: [DONE]\n\n";
+  struct Short {
+    std::string events;
+    std::size_t length;
+    const char* told;
+    FailureCause cause;
+  };
+  for (const Short& each :
+       {Short{two, two.size(), "before its last event, after 2 pieces", FailureCause::kTransport},
+        Short{two, 100000, "in the middle of the answer", FailureCause::kTransport},
+        Short{"", 0, "no event", FailureCause::kTransport},
+        Short{garbage, garbage.size(), "no JSON", FailureCause::kTransport},
+        Short{page, page.size(), "<html>", FailureCause::kTransport},
+        Short{done, done.size(), "no event", FailureCause::kEngine},
+        Short{error, error.size(), "in the middle of its answer: device lost",
+              FailureCause::kEngine}}) {
+    const Completion completion = streamed(each.events, each.length);
+    EXPECT_THAT(completion.failure, HasSubstr(each.told));
+    EXPECT_EQ(completion.failure_cause, each.cause) << each.told;
+  }
 }
 
 TEST(EngineConnections, FailTheCompletionThatTakesLongerThanAnybodyWaits) {
@@ -150,6 +163,7 @@ TEST(EngineConnections, FailTheCompletionThatTakesLongerThanAnybodyWaits) {
   options.read_timeout_s = 0.2;
   const Completion done = tools::engines::http_client(options)->complete(three_tokens());
   EXPECT_THAT(done.failure, AllOf(HasSubstr("no answer within 0.2 s"), HasSubstr("read timeout")));
+  EXPECT_EQ(done.failure_cause, FailureCause::kTransport);
   EXPECT_EQ(engine.calls, 1) << "whoever was late once is late again";
   is_over = true;
 }

@@ -232,6 +232,21 @@ TEST(EngineReadings, TellWhichEngineItIsAndWhatItDrafts) {
   EXPECT_THAT(synthetic.lossy_mode.value_or(""), HasSubstr("synthetic"));
 }
 
+/// counter_identities would convict a right engine by a length that does not bind its drafts.
+TEST(EngineReadings, TellALengthOfDraftsWhereItBindsThemAlone) {
+  const auto told = [](const Json& kinds) {
+    Json params = {{"speculative.n_max", 3}};
+    if (!kinds.is_null()) params["speculative.types"] = kinds;
+    const Json props = {{"default_generation_settings", {{"params", params}}}};
+    return tools::engines::llama_cpp_dialect().facts(pages({{"/props", props.dump()}})).draft_count;
+  };
+  EXPECT_EQ(told("draft-simple"), 3);
+  EXPECT_EQ(told("draft-simple,draft-eagle3"), 3);
+  for (const char* kinds : {"ngram-simple", "draft-simple,ngram-simple", "ngram-map-k", "none", ""})
+    EXPECT_EQ(told(kinds), std::nullopt) << kinds;
+  EXPECT_EQ(told(Json()), std::nullopt) << "a kind that is not told may be any";
+}
+
 TEST(EngineReadings, HaveAStanding) {
   for (const auto& info : tools::engines::dialect_infos())
     EXPECT_THAT(info.standing, testing::AnyOf("run here", "recorded elsewhere", "dialect only"));

@@ -269,6 +269,7 @@ TEST(LineClient, SaysWhatTheEngineRefusedAndWhereItFailed) {
   const Completion completion = client->complete(request);
   EXPECT_EQ(completion.end, CompletionEnd::kFailed);
   EXPECT_EQ(completion.failure, "ValueError: thirteen is too many");
+  EXPECT_EQ(completion.failure_cause, properties::FailureCause::kEngine);
   EXPECT_THAT(client->complete(seeded(27)).token_ids, ElementsAre(2, 7));
 }
 
@@ -329,6 +330,7 @@ TEST(LineClient, CountsARequestWithoutAnAnswerAsFailed) {
   const Completion completion = client->complete(seeded(1));
   EXPECT_EQ(completion.end, CompletionEnd::kFailed);
   EXPECT_THAT(completion.failure, HasSubstr("no answer in 0.2"));
+  EXPECT_EQ(completion.failure_cause, properties::FailureCause::kTransport);
   EXPECT_THAT(error_of([&] { client->complete(seeded(2)); }), HasSubstr("did not answer"));
 }
 

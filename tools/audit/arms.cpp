@@ -46,6 +46,26 @@ struct Arms::Side {
 
 namespace {
 
+struct FactsAgain {
+  engines::ArmFacts now = {};
+  std::optional<ArmChange> change = {};  ///< where there are none
+};
+
+FactsAgain facts_again(engines::ArmClient& client, const std::string& name) {
+  try {
+    return {.now = client.facts()};
+  } catch (const engines::AnotherEngine& another) {
+    return {.change = ArmChange{true, name + " is another one: " + another.what()}};
+  } catch (const Error& error) {
+    // Whoever answers in other words, or to other credentials, need not be who it was.
+    const bool is_another = error.kind() == ErrorKind::kInput;
+    return {.change = ArmChange{
+                is_another,
+                name + (is_another ? " no longer answers as it did: " : " no longer answers: ") +
+                    error.what()}};
+  }
+}
+
 /// A server that we start, and its client.
 void start_server(engines::ProcessOptions process, engines::ClientOptions client,
                   std::unique_ptr<engines::ArmProcess>& started,
@@ -131,28 +151,21 @@ std::string Arms::what_ended() const {
   return "";
 }
 
-std::string Arms::what_changed() {
+std::optional<ArmChange> Arms::what_changed() {
   const std::string ended = what_ended();
-  if (!ended.empty()) return ended;
+  if (!ended.empty()) return ArmChange{false, ended};
   for (const Arm arm : arms()) {
-    try {
-      const engines::ArmFacts facts = client(arm).facts();
-      // llama.cpp tells how it drafts with its first answer only: that is no change.
-      engines::ArmFacts before = this->facts(arm);
-      if (before.method.empty()) before.method = facts.method;
-      if (identity_of(facts) != identity_of(before))
-        return fmt::format("the {} arm was {} when the run began, and is {} now", to_string(arm),
-                           line_of(this->facts(arm)), line_of(facts));
-    } catch (const Error& error) {
-      return "the " + to_string(arm) + " arm no longer answers: " + error.what();
-    }
+    const auto facts = facts_again(client(arm), "the " + to_string(arm) + " arm");
+    if (facts.change) return facts.change;
+    // llama.cpp tells how it drafts with its first answer only: that is no change.
+    engines::ArmFacts before = this->facts(arm);
+    if (before.method.empty()) before.method = facts.now.method;
+    if (identity_of(facts.now) != identity_of(before))
+      return ArmChange{true, fmt::format("the {} arm was {} when the run began, and is {} now",
+                                         to_string(arm), line_of(before), line_of(facts.now))};
   }
-  try {
-    if (scorer_ != nullptr) scorer_->facts();
-  } catch (const Error& error) {
-    return std::string("the scorer no longer answers as it did: ") + error.what();
-  }
-  return "";
+  if (scorer_ == nullptr) return std::nullopt;
+  return facts_again(*scorer_, "the scorer").change;
 }
 
 std::string line_of(const engines::ArmFacts& facts) {

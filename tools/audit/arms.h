@@ -5,9 +5,11 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "tools/audit/arm_change.h"
 #include "tools/audit/config.h"
 
 namespace draftproof::tools::audit {
@@ -29,9 +31,8 @@ class Arms {
   /// Who reads answers again: another server of the same weights; null: the speculative one itself.
   std::shared_ptr<engines::ArmClient> scorer() const { return scorer_; }
 
-  /// Asks again. What differs from the beginning, or why an arm no longer answers: one line that
-  /// names the arm; empty: nothing.
-  std::string what_changed();
+  /// Asks again. What differs from the beginning, or why an arm no longer answers.
+  std::optional<ArmChange> what_changed();
   /// Of a process of ours that has ended: its arm, how, and the last lines of its log.
   std::string what_ended() const;
 

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "reference/error.h"
+#include "tools/engines/client.h"
 
 namespace draftproof::tools::audit {
 namespace {
@@ -77,6 +78,7 @@ class Collection {
     } catch (const Ended& ended) {
       result.end = ended.end;
       result.reason = ended.reason;
+      see_whether_another_answers(result);
     }
     result.requests = requests_;
     return result;
@@ -253,6 +255,8 @@ class Collection {
                        std::to_string(completions.size()) + " answers to " +
                            std::to_string(requests.size()) + " requests");
       return completions;
+    } catch (const engines::AnotherEngine& another) {
+      throw Ended{CollectEnd::kArmChanged, "the " + to_string(arm) + " arm: " + another.what()};
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::kInput)
         throw Refused{"the " + to_string(arm) + " arm cannot be asked: " + error.what()};
@@ -289,6 +293,9 @@ class Collection {
     try {
       ++requests_;
       scored.completion.top_logprobs = hooks_.score(prompt, candidates);
+    } catch (const engines::AnotherEngine& another) {
+      throw Ended{CollectEnd::kArmChanged,
+                  std::string("whoever reads the answers: ") + another.what()};
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::kInput)
         throw Refused{std::string("answers cannot be scored: ") + error.what()};
@@ -312,14 +319,21 @@ class Collection {
       throw Ended{CollectEnd::kRequestLimit, "the limit of requests was reached"};
   }
 
+  /// Whatever cut the run: what came last may be another engine's.
+  void see_whether_another_answers(CollectResult& result) const {
+    if (result.end == CollectEnd::kArmLost || result.end == CollectEnd::kArmChanged) return;
+    const auto change = hooks_.what_changed();
+    if (!change || !change->is_another) return;
+    result.end = CollectEnd::kArmChanged;
+    result.reason = change->what;
+  }
+
   void ask_what_changed(bool at_once) {
     if (!at_once && hooks_.now() - asked_at_ < kSecondsBetweenQuestions) return;
     asked_at_ = hooks_.now();
-    const std::string change = hooks_.what_changed();
-    if (change.empty()) return;
-    const bool is_another = change.find("no longer answers") == std::string::npos &&
-                            change.find("has ended") == std::string::npos;
-    throw Ended{is_another ? CollectEnd::kArmChanged : CollectEnd::kArmLost, change};
+    if (const auto change = hooks_.what_changed())
+      throw Ended{change->is_another ? CollectEnd::kArmChanged : CollectEnd::kArmLost,
+                  change->what};
   }
 
   /// The first answer of each arm is kept as a cold one; the others are thrown away.

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "properties/audits/judge.h"
+#include "tools/audit/arm_change.h"
 
 namespace draftproof::tools::audit {
 
@@ -48,8 +49,8 @@ struct CollectHooks {
   std::function<Scores(const std::vector<reference::Token>&, int candidate_count)> score = {};
   /// Transcripts are kept before they count.
   std::function<void(const std::vector<properties::Transcript>&)> keep;
-  /// Why the arms are no longer those of the beginning; empty: they are.
-  std::function<std::string()> what_changed = [] { return std::string(); };
+  /// Why the arms are no longer those of the beginning.
+  std::function<std::optional<ArmChange>()> what_changed = [] { return std::nullopt; };
   std::function<bool()> is_interrupted = [] { return false; };
   std::function<double()> now;  ///< seconds, monotonic
   /// Trials of this setting so far, of at most so many.

@@ -8,7 +8,7 @@
 #include "properties/random.h"
 #include "reference/model/spelling.h"
 #include "tools/audit/collector.h"
-#include "tools/engines/toy_client.h"
+#include "tools/engines/client.h"
 #include "tools/serve/service.h"
 
 namespace draftproof::tools {
@@ -23,6 +23,7 @@ constexpr std::size_t kPrompts = 24;
 constexpr int kPagesOfOthers = 1024;
 constexpr std::size_t kSampledPrompts = 4;
 constexpr std::size_t kRequestsTogether = 16;
+constexpr double kReadTimeout = 30;    ///< seconds
 constexpr double kFalseAlarms = 1e-9;  ///< of a scene
 
 /// What one request may need at its longest, with its draft.
@@ -61,6 +62,14 @@ std::unique_ptr<serve::Service> served(decode::EngineConfig config,
   if (fault != nullptr && fault->steps) options.host.steps = fault->steps();
   if (fault != nullptr) options.host.make_cache = fault->caches;
   return std::make_unique<serve::Service>(std::move(options));
+}
+
+std::unique_ptr<engines::ArmClient> client_of(const serve::Service& server) {
+  engines::ClientOptions options;
+  options.url = "http://127.0.0.1:" + std::to_string(server.port());
+  options.engine = "llama.cpp";
+  options.read_timeout_s = kReadTimeout;
+  return engines::http_client(options);
 }
 
 /// What is asked of one setting, and what of it is judged.
@@ -201,23 +210,17 @@ EngineTrial try_engine(const fixtures::StateFault& setting, const fixtures::Stat
   plain.drafts = nullptr;
   const auto speculative_server = served(config, fault);
   const auto baseline_server = served(std::move(plain), fault);
-  ToyClientOptions options;
-  options.baseline_port = baseline_server->port();
-  options.speculative_port = speculative_server->port();
-  options.capabilities = {.name = "toy engine",
-                          .vocab_size = config.target->vocab_size(),
-                          .draft_count = config.draft_count,
-                          .can_draw = true,
-                          .reports_counters = true,
-                          .logprobs = properties::LogprobKind::kRaw};
+  const std::shared_ptr<engines::ArmClient> baseline = client_of(*baseline_server);
+  const std::shared_ptr<engines::ArmClient> speculative = client_of(*speculative_server);
   const auto target = audits::toy_target({.model = config.target,
                                           .contract = serve::dialect("llama.cpp").contract,
                                           .window = config.target_cache.window});
   EngineTrial trial;
-  const auto engine = toy_client(options);
+  const auto engine = engines::two_arms_together(baseline, speculative);
   audits::JudgeSettings judge;
   judge.false_alarms = kFalseAlarms;
-  judge.baseline = judge.speculative = options.capabilities;
+  judge.baseline = baseline->capabilities();
+  judge.speculative = speculative->capabilities();
   judge.baseline.takes_seed = judge.speculative.takes_seed = false;
   judge.target = target.get();
   judge.replay = replay;

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "reference/error.h"
+#include "tools/engines/dialects/prompt_batch.h"
 #include "tools/engines/http_arm.h"
 
 namespace draftproof::tools::engines {
@@ -142,7 +143,7 @@ class TogetherArms final : public TwoArms {
     std::vector<Completion> completions;
     for (std::size_t begin = 0; begin < requests.size();) {
       std::size_t end = begin + 1;
-      while (end < requests.size() && end - begin < kTogetherMax &&
+      while (end < requests.size() && end - begin < kPromptsTogetherMax &&
              differ_in_prompt(requests[begin], requests[end]))
         ++end;
       const auto at = [&](std::size_t i) {
@@ -156,8 +157,6 @@ class TogetherArms final : public TwoArms {
   }
 
  private:
-  static constexpr std::size_t kTogetherMax = 64;  ///< prompts in one body
-
   static bool differ_in_prompt(SamplingRequest one, const SamplingRequest& other) {
     one.prompt = other.prompt;
     return one == other;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "properties/engine.h"
+#include "reference/error.h"
 
 namespace draftproof::tools::engines {
 
@@ -34,6 +35,14 @@ struct ArmFacts {
   std::vector<std::pair<std::string, std::string>> raw;
 };
 
+/// Another engine, version or model answers than before: what was asked of the one does not count
+/// for the other.
+class AnotherEngine : public Error {
+ public:
+  AnotherEngine(std::string message, std::string place)
+      : Error(ErrorKind::kEnvironment, std::move(message), std::move(place)) {}
+};
+
 class ArmClient {
  public:
   virtual ~ArmClient() = default;
@@ -43,13 +52,14 @@ class ArmClient {
   /// The largest seed that the protocol carries: llama.cpp's has 32 bits.
   virtual std::uint64_t seed_max() const { return (std::uint64_t{1} << 63) - 1; }
   /// Asks for facts; never generates. Throws Error(kEnvironment) with the remedy when nobody
-  /// answers, Error(kInput) when somebody else does (wrong engine, wrong credentials).
+  /// answers, Error(kInput) when somebody else does (wrong engine, wrong credentials),
+  /// AnotherEngine when it is no longer the one of the first call.
   virtual ArmFacts facts() = 0;
   /// One completion; several threads may call at a time. Sends every sampling field and compares
   /// the echo where there is one. What goes wrong with a request that the engine took is a
   /// completion that failed; retries (429, 503, broken connections before an answer) are inside.
   /// Throws Error(kInput) at the parameter that the protocol has no words for, Error(kEnvironment)
-  /// when the engine is gone.
+  /// when the engine is gone, AnotherEngine when its answers name another one than before.
   virtual properties::Completion complete(const properties::SamplingRequest& request) = 0;
   /// Several at once where the protocol has a body for that; default: one after the other.
   virtual std::vector<properties::Completion> complete_together(

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "reference/error.h"
+#include "tools/engines/http/time_limit.h"
 
 namespace draftproof::tools::http {
 namespace {
@@ -209,19 +210,24 @@ class Client::Parts {
     request.content_receiver = [&](const char* bytes, std::size_t count, std::uint64_t,
                                    std::uint64_t) {
       course.heard = Clock::now();
+      course.byte_count += count;
+      if (course.byte_count > options_.body_bytes_max) return false;
       if (receive && course.status == 200) {
         course.has_hung_up = !receive(std::string_view(bytes, count));
         return !course.has_hung_up;
       }
       course.body.append(bytes, count);
-      return course.body.size() <= options_.body_bytes_max;
+      return true;
     };
+    const TimeLimit limit(total_seconds(), [this] { client_->stop(); });
     const httplib::Result result = client_->send(request);
+    course.is_over_limit = limit.is_over();
     if (course.has_hung_up) {
       client_->stop();
       return {course.status, "", "", "", ""};
     }
-    if (!result) {
+    // A body without a length ends with its connection, also where we ended it.
+    if (!result || course.is_over_limit) {
       client_->stop();
       fail(result.error(), course, path);
     }
@@ -237,8 +243,12 @@ class Client::Parts {
     int status = 0;  ///< 0: no answer began
     Clock::time_point heard = Clock::now();
     bool has_hung_up = false;
+    bool is_over_limit = false;
+    std::size_t byte_count = 0;
     std::string body;
   };
+
+  double total_seconds() const { return options_.reads_max * options_.read_seconds_max; }
 
   [[noreturn]] void fail(httplib::Error error, const Course& course, const std::string& path) {
     using Stage = ConnectionError::Stage;
@@ -251,8 +261,14 @@ class Client::Parts {
     };
     // The library reports what it waited for in vain as any other end.
     const bool is_late = silence.count() >= 0.95 * options_.read_seconds_max;
-    if (course.body.size() > options_.body_bytes_max)
+    if (course.byte_count > options_.body_bytes_max)
       throw ConnectionError(Stage::kBroken, "the answer is too large", place);
+    if (course.is_over_limit)
+      throw ConnectionError(course.status == 0 ? Stage::kTimeout : Stage::kBroken,
+                            "the answer had not ended after " + seconds(total_seconds()) +
+                                ", though some of it kept coming; if the server is that slow, "
+                                "raise the read timeout",
+                            place);
     if (error == httplib::Error::SSLServerVerification || error == httplib::Error::SSLLoadingCerts)
       throw ConnectionError(
           Stage::kNotConnected,

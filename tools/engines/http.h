@@ -100,8 +100,8 @@ class ConnectionError : public Error {
   enum class Stage {
     kNotConnected,  ///< nobody listens there, or the certificate is not trusted
     kNoAnswer,      ///< connected; the other side hung up without a word
-    kTimeout,       ///< connected; nothing came for as long as the caller waits
-    kBroken,        ///< the answer began and did not end
+    kTimeout,       ///< connected; no answer began for as long as the caller waits
+    kBroken,        ///< the answer began and did not end, or would not
   };
   ConnectionError(Stage stage, std::string message, std::string place)
       : Error(ErrorKind::kEnvironment, std::move(message), std::move(place)), stage_(stage) {}
@@ -113,7 +113,8 @@ class ConnectionError : public Error {
 
 struct ClientOptions {
   double connect_seconds_max = 5;
-  double read_seconds_max = 60;                                   ///< without one byte
+  double read_seconds_max = 60;  ///< without one byte
+  double reads_max = 10;  ///< so many times read_seconds_max for a call in all, whatever comes
   std::vector<std::pair<std::string, std::string>> headers = {};  ///< of every request
   std::size_t body_bytes_max = std::size_t{1} << 30;              ///< of an answer
 };

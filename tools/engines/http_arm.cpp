@@ -181,11 +181,11 @@ ArmFacts HttpArm::facts() {
   Known now = find_out();
   const auto require_same = [&](const char* what, const std::string& was, const std::string& is) {
     if (was != is)
-      throw Error(ErrorKind::kEnvironment,
-                  fmt::format("the {} is \"{}\" now and was \"{}\" before; what was asked of the "
-                              "one does not count for the other: start another run",
-                              what, is, was),
-                  pool_.url().text());
+      throw AnotherEngine(
+          fmt::format("the {} is \"{}\" now and was \"{}\" before; what was asked of the "
+                      "one does not count for the other: start another run",
+                      what, is, was),
+          pool_.url().text());
   };
   require_same("engine", first.facts.engine, now.facts.engine);
   require_same("version", first.facts.version, now.facts.version);

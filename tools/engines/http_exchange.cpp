@@ -9,6 +9,7 @@ namespace draftproof::tools::engines {
 namespace {
 
 using properties::Completion;
+using properties::FailureCause;
 using properties::SamplingRequest;
 
 constexpr std::size_t kBytesShown = 512;  ///< of a stream that is none
@@ -21,11 +22,11 @@ void HttpArm::require_identity(const Dialect& dialect, const Json& answer) const
     const std::lock_guard lock(mutex_);
     const auto [first, is_first] = identity_.emplace(name, value);
     if (!is_first && first->second != value)
-      throw Error(ErrorKind::kEnvironment,
-                  fmt::format("the {} of the answers is \"{}\" now and was \"{}\" before; the "
-                              "server serves another: start another run",
-                              name, value, first->second),
-                  pool_.url().text());
+      throw AnotherEngine(
+          fmt::format("the {} of the answers is \"{}\" now and was \"{}\" before; the "
+                      "server serves another: start another run",
+                      name, value, first->second),
+          pool_.url().text());
   }
 }
 
@@ -42,20 +43,21 @@ Completion HttpArm::lost(const http::ConnectionError& error) const {
                     error.message() + "; the server is gone, look at its log", error.place());
     }
   }
-  return failed(error.message());
+  return failed(error.message(), FailureCause::kTransport);
 }
 
 Completion HttpArm::read(const Dialect& dialect, const Json& answer, const Call& call,
                          const SamplingRequest& request, const Session& session) const {
   if (answer.is_object() && answer.contains("error") && !answer["error"].is_null())
-    return failed("the engine says: " + redacted(message_in(dumped(answer))));
+    return failed("the engine says: " + redacted(message_in(dumped(answer))),
+                  FailureCause::kEngine);
   try {
     require_identity(dialect, answer);
     return dialect.completion(answer, request, call.body, session);
   } catch (const BadAnswer& bad) {
-    return failed(std::string("no answer of this protocol: ") + bad.what());
+    return failed(std::string("no answer of this protocol: ") + bad.what(), bad.cause());
   } catch (const Json::exception& bad) {
-    return failed(std::string("no answer of this protocol: ") + bad.what());
+    return failed(std::string("no answer of this protocol: ") + bad.what(), FailureCause::kEngine);
   }
 }
 
@@ -73,8 +75,9 @@ std::vector<Completion> HttpArm::answered(const Call& call,
     answer = pool_.post(call.path, dumped(call.body));
     require_status(answer.reply, call.path);
     if (answer.reply.status != 200) {
-      completions = all(failed(fmt::format("HTTP {}: {}", answer.reply.status,
-                                           redacted(message_in(answer.reply.body)))));
+      completions = all(failed(
+          fmt::format("HTTP {}: {}", answer.reply.status, redacted(message_in(answer.reply.body))),
+          cause_of(answer.reply.status)));
     } else if (is_page(answer.reply)) {
       throw Error(ErrorKind::kInput,
                   "answers with a web page, which no engine does; is it the engine's address, or "
@@ -95,7 +98,7 @@ std::vector<Completion> HttpArm::answered(const Call& call,
     answer.ended = steady_seconds();
     completions = all(lost(error));
   } catch (const BadAnswer& bad) {
-    completions = all(failed(redacted(bad.what())));
+    completions = all(failed(redacted(bad.what()), bad.cause()));
   }
   for (Completion& each : completions)
     each.timing = {.due = answer.sent, .sent = answer.sent, .ended = answer.ended};
@@ -109,7 +112,10 @@ Completion HttpArm::streamed(const Call& call, const SamplingRequest& request,
   Json whole;
   properties::Timing timing;
   std::string failure, first_bytes;
+  FailureCause cause = FailureCause::kEngine;
+  bool has_event = false;
   const auto take = [&](const std::string& payload, double now) {
+    has_event = true;
     if (payload == "[DONE]") return;
     const Json event = parsed(payload);
     if (event.is_object() && event.contains("error") && !event["error"].is_null())
@@ -127,6 +133,7 @@ Completion HttpArm::streamed(const Call& call, const SamplingRequest& request,
       return true;
     } catch (const BadAnswer& bad) {
       failure = bad.what();
+      cause = bad.cause();
     } catch (const Json::exception& bad) {
       failure = std::string("no event of this protocol: ") + bad.what();
     }
@@ -139,16 +146,20 @@ Completion HttpArm::streamed(const Call& call, const SamplingRequest& request,
     timing.sent = answer.sent;
     if (failure.empty()) {
       require_status(answer.reply, call.path);
-      if (answer.reply.status != 200)
+      cause = cause_of(answer.reply.status);
+      if (answer.reply.status != 200) {
         failure = fmt::format("HTTP {}: {}", answer.reply.status, message_in(answer.reply.body));
-      else if (whole.is_null())
+      } else if (whole.is_null()) {
         failure = "no event of a stream came: " + excerpt(first_bytes);
-      else if (!dialect.is_whole(whole))
+        if (!has_event) cause = FailureCause::kTransport;  // a body of something else
+      } else if (!dialect.is_whole(whole)) {
         failure = fmt::format("the stream ended before its last event, after {} pieces",
                               timing.token_times.size());
+        cause = FailureCause::kTransport;
+      }
     }
-    completion =
-        failure.empty() ? read(dialect, whole, call, request, session) : failed(redacted(failure));
+    completion = failure.empty() ? read(dialect, whole, call, request, session)
+                                 : failed(redacted(failure), cause);
   } catch (const http::ConnectionError& error) {
     completion = lost(error);
   }

@@ -287,6 +287,7 @@ class LineClient : public ArmClient {
     Completion completion;
     if (!answer) {
       completion.end = properties::CompletionEnd::kFailed;
+      completion.failure_cause = properties::FailureCause::kTransport;
       completion.failure =
           "no answer in " + std::to_string(options_.answer_timeout_s) + " s from " + place();
     } else if (answer->contains("error")) {

@@ -53,14 +53,22 @@ Json parsed(const std::string& body) {
   try {
     return Json::parse(body);
   } catch (const Json::exception& error) {
-    throw BadAnswer(fmt::format("the answer is no JSON ({}): {}", error.what(), excerpt(body)));
+    throw BadAnswer(fmt::format("the answer is no JSON ({}): {}", error.what(), excerpt(body)),
+                    properties::FailureCause::kTransport);
   }
 }
 
-properties::Completion failed(const std::string& failure) {
+properties::FailureCause cause_of(int status) {
+  // Of gateways; what the engine itself answers is 500.
+  const bool is_of_gateway = status == 502 || status == 503 || status == 504 || status >= 520;
+  return is_of_gateway ? properties::FailureCause::kTransport : properties::FailureCause::kEngine;
+}
+
+properties::Completion failed(const std::string& failure, properties::FailureCause cause) {
   properties::Completion completion;
   completion.end = properties::CompletionEnd::kFailed;
   completion.failure = printable(failure);
+  completion.failure_cause = cause;
   return completion;
 }
 

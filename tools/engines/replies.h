@@ -22,8 +22,10 @@ bool is_page(const http::Reply& reply);
 std::string dumped(const Json& body);
 /// Throws BadAnswer.
 Json parsed(const std::string& body);
-/// A completion that failed, and why.
-properties::Completion failed(const std::string& failure);
+/// Whose failure a status is: a gateway's word says nothing of the engine behind it.
+properties::FailureCause cause_of(int status);
+/// A completion that failed, why, and whose fault it may be.
+properties::Completion failed(const std::string& failure, properties::FailureCause cause);
 
 /// Throws for what no completion can come of: credentials, address, endpoint, model or request are
 /// refused (Error(kInput) at "api-key-env", the address, "engine", "model", "request"), or the

@@ -65,10 +65,8 @@ std::vector<std::string> read_sampling(Fields& fields, Order& order) {
   penalties.last_n = fields.integer("repeat_last_n", -1, 1 << 30);
   fields.accept_only("typical_p", {1});
   fields.accept_only("top_n_sigma", {-1});
-  fields.accept_only("dynatemp_range", {0});
-  fields.accept_only("xtc_probability", {0});
-  fields.accept_only("dry_multiplier", {0});
-  fields.accept_only("mirostat", {0});
+  for (const char* off : {"dynatemp_range", "xtc_probability", "dry_multiplier", "mirostat"})
+    fields.accept_only(off, {0});
   for (const char* idle :
        {"dynatemp_exponent", "xtc_threshold", "dry_base", "dry_allowed_length",
         "dry_penalty_last_n", "dry_sequence_breakers", "mirostat_tau", "mirostat_eta"})
@@ -350,6 +348,7 @@ std::string props(const Served& served, const Totals&) {
            {"top_p", defaults.top_p},
            {"min_p", defaults.min_p},
            {"samplers", chain()},
+           {"speculative.types", served.is_speculative() ? "draft-simple" : "none"},
            {"speculative.n_max", served.is_speculative() ? served.config->draft_count : 0}}}}},
        {"total_slots", served.config->request_max},
        {"model_path", served.model},

@@ -108,7 +108,10 @@ std::vector<std::string> warnings_of(const audit::CollectResult& result, const R
   std::vector<std::string> warnings;
   for (const auto& [setting, reason] : result.refused)
     warnings.push_back("setting " + matrix.settings[setting].id + " was not asked: " + reason);
-  if (result.end != CollectEnd::kComplete)
+  if (result.end == CollectEnd::kArmChanged)
+    warnings.push_back("collecting ended early: " + result.reason +
+                       "; what came is kept, and nothing of it is judged: start another run");
+  else if (result.end != CollectEnd::kComplete)
     warnings.push_back("collecting ended early: " + result.reason + "; what came is kept; go on " +
                        "with: " + resume_line(run.settings, run.place));
   if (run.shard.count > 1)
@@ -123,8 +126,9 @@ ExitCode end_of_collecting(const audit::CollectResult& result, const Run& run, s
                            const properties::audits::Matrix& matrix, const Streams& streams) {
   for (const std::string& warning : warnings_of(result, run, matrix))
     streams.err << "warning: " << warning << "\n";
-  streams.out << fmt::format("{} transcripts in {}\njudge them with: draftproof judge {}\n", kept,
-                             run.place.file().string(), run.place.file().string());
+  streams.out << fmt::format("{} transcripts in {}\n", kept, run.place.file().string());
+  if (result.end != CollectEnd::kArmChanged)
+    streams.out << fmt::format("judge them with: draftproof judge {}\n", run.place.file().string());
   switch (result.end) {
     case CollectEnd::kInterrupted:
       return ExitCode::kInterrupted;
@@ -180,6 +184,11 @@ ExitCode audit_with(const Run& run, audit::Arms& arms, const Streams& streams) {
 
   ObservationStore store(run.place.file(), run.place.is_resumed ? ObservationStore::Mode::kAppend
                                                                 : ObservationStore::Mode::kCreate);
+  if (const std::string changed = audit::change_of(store); !changed.empty())
+    throw Error(ErrorKind::kInput,
+                "this run cannot go on, since another engine answered: " + changed +
+                    "; audit without --resume",
+                "--resume");
   audit::write_record(store, record);
   keep_manifest(record.toy, run.place.folder());
   store::RunStore(run.place.report_dir, run.place.id).point_latest();

@@ -80,10 +80,15 @@ void require_room(const properties::SamplingRequest& request, const Session& ses
 }  // namespace
 
 const Json& field_of(const Json& object, const std::string& name, const std::string& place) {
+  // Whose answer lacks what every answer of the protocol has at its top speaks another one.
+  const auto cause =
+      place.empty() ? properties::FailureCause::kTransport : properties::FailureCause::kEngine;
   if (!object.is_object())
-    bad(place.empty() ? "the answer" : place, object, "no object with \"" + name + "\"");
+    throw BadAnswer(fmt::format("{} is {}, no object with \"{}\"",
+                                place.empty() ? "the answer" : place, shown(object), name),
+                    cause);
   const auto found = object.find(name);
-  if (found == object.end()) throw BadAnswer(joined(place, name) + " is missing");
+  if (found == object.end()) throw BadAnswer(joined(place, name) + " is missing", cause);
   return *found;
 }
 

@@ -25,10 +25,17 @@ namespace draftproof::tools::engines {
 using Json = nlohmann::json;
 
 /// A body that is no answer of the protocol, or whose values cannot be. Its text begins with the
-/// place: "choices[0].token_ids[3] is -5, ...".
+/// place: "choices[0].token_ids[3] is -5, ...". Its cause is the engine where the shape is the
+/// protocol's and a value is wrong, the transport where whoever answered speaks another one.
 class BadAnswer : public std::runtime_error {
  public:
-  using std::runtime_error::runtime_error;
+  explicit BadAnswer(const std::string& text,
+                     properties::FailureCause cause = properties::FailureCause::kEngine)
+      : std::runtime_error(text), cause_(cause) {}
+  properties::FailureCause cause() const { return cause_; }
+
+ private:
+  properties::FailureCause cause_;
 };
 
 /// What is known of the server when a request is written.

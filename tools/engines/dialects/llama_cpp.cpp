@@ -11,10 +11,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <sstream>
 
 #include "reference/error.h"
 #include "tools/engines/dialects/answer_fields.h"
 #include "tools/engines/dialects/llama_cpp_settings.h"
+#include "tools/engines/dialects/prompt_batch.h"
+#include "tools/engines/dialects/told_capabilities.h"
 
 namespace draftproof::tools::engines {
 namespace {
@@ -23,7 +26,6 @@ using properties::Completion;
 using properties::CompletionEnd;
 using properties::SamplingRequest;
 
-constexpr std::size_t kTogetherMax = 64;          ///< prompts in one body
 constexpr std::size_t kScoredTogether = 1 << 16;  ///< candidates in one answer, about
 
 const char* const kProbabilities = "completion_probabilities";
@@ -53,6 +55,19 @@ void add_llama_logprobs(const Json& entries, const SamplingRequest& request, con
   }
   if (!has_all) completion.logprobs.clear();
   if (request.logprob_count == 0) completion.top_logprobs.clear();
+}
+
+/// Drafted tokens a verification, at most, where that is certain. n_max binds drafts of a model
+/// alone: kinds that look n-grams up have lengths of their own (--spec-ngram-simple-size-m), which
+/// no page tells; and /props of build 11549 says "none" of a server that looks n-grams up.
+std::optional<int> draft_count_in(const Json& props) {
+  const std::string kinds =
+      text_at(props, {"default_generation_settings", "params", "speculative.types"});
+  std::istringstream names(kinds);
+  for (std::string name; std::getline(names, name, ',');)
+    if (!name.starts_with("draft-")) return std::nullopt;
+  if (kinds.empty()) return std::nullopt;
+  return int_at(props, {"default_generation_settings", "params", "speculative.n_max"});
 }
 
 class LlamaCpp final : public Dialect {
@@ -87,8 +102,7 @@ class LlamaCpp final : public Dialect {
       facts.is_speculative = std::any_of(slots.begin(), slots.end(), [](const Json& slot) {
         return slot.is_object() && slot.value("speculative", Json()) == true;
       });
-    facts.draft_count =
-        int_at(props, {"default_generation_settings", "params", "speculative.n_max"});
+    facts.draft_count = draft_count_in(props);
     if (const Json models = json("/v1/models");
         models.contains("data") && models["data"].is_array() && !models["data"].empty())
       facts.vocab_size = int_at(models["data"][0], {"meta", "n_vocab"});
@@ -109,12 +123,9 @@ class LlamaCpp final : public Dialect {
   }
 
   properties::Capabilities capabilities(const ArmFacts& facts) const override {
-    return {.name = "llama.cpp " + facts.version + " " + facts.model,
-            .vocab_size = facts.vocab_size.value_or(0),
-            .draft_count = facts.draft_count.value_or(0),
-            .can_draw = true,
-            .reports_counters = true,
-            .logprobs = properties::LogprobKind::kRaw};
+    properties::Capabilities capabilities = told_capabilities(facts);
+    capabilities.reports_counters = true;
+    return capabilities;
   }
 
   Call call(const SamplingRequest& request, const Session& session) const override {
@@ -179,19 +190,11 @@ class LlamaCpp final : public Dialect {
 
   std::optional<Call> together(const std::vector<SamplingRequest>& requests,
                                const Session& session) const override {
-    if (requests.empty() || requests.size() > kTogetherMax || requests[0].is_streamed)
-      return std::nullopt;
-    Json body;
-    Json prompts = Json::array();
-    for (const SamplingRequest& request : requests) {
-      if (request.prompt.empty()) return std::nullopt;
-      Json settings = llama_settings(request, session);
-      if (body.is_null()) body = settings;
-      if (settings != body) return std::nullopt;
-      prompts.push_back(request.prompt);
-    }
-    body["prompt"] = std::move(prompts);
-    return Call{"/completion", std::move(body)};
+    auto body = prompt_batch(requests, "prompt", [&](const SamplingRequest& request) {
+      return llama_settings(request, session);
+    });
+    if (!body) return std::nullopt;
+    return Call{"/completion", std::move(*body)};
   }
 
   std::vector<Json> apart(const Json& answer) const override {
@@ -213,7 +216,7 @@ class LlamaCpp final : public Dialect {
     const Json settings = llama_settings(request, session);
     const std::size_t together =
         std::clamp(kScoredTogether / static_cast<std::size_t>(session.vocab_size), std::size_t{1},
-                   kTogetherMax);
+                   kPromptsTogetherMax);
     std::vector<Call> calls;
     for (std::size_t length = 1; length < tokens.size(); ++length) {
       if ((length - 1) % together == 0) {

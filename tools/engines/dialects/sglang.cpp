@@ -13,6 +13,8 @@
 
 #include "reference/error.h"
 #include "tools/engines/dialects/completions_body.h"
+#include "tools/engines/dialects/prompt_batch.h"
+#include "tools/engines/dialects/told_capabilities.h"
 
 namespace draftproof::tools::engines {
 namespace {
@@ -21,8 +23,6 @@ using properties::Completion;
 using properties::CompletionEnd;
 using properties::SamplingRequest;
 using properties::TokenLogprob;
-
-constexpr std::size_t kSglangTogetherMax = 64;
 
 Json sglang_sampling(const SamplingRequest& request) {
   const auto& adjustments = request.adjustments;
@@ -178,12 +178,9 @@ class Sglang final : public Dialect {
   }
 
   properties::Capabilities capabilities(const ArmFacts& facts) const override {
-    return {.name = "sglang " + facts.version + " " + facts.model,
-            .vocab_size = facts.vocab_size.value_or(0),
-            .draft_count = facts.draft_count.value_or(0),
-            .can_draw = true,
-            .reports_counters = true,
-            .logprobs = properties::LogprobKind::kRaw};
+    properties::Capabilities capabilities = told_capabilities(facts);
+    capabilities.reports_counters = true;
+    return capabilities;
   }
 
   Call call(const SamplingRequest& request, const Session& session) const override {
@@ -248,18 +245,11 @@ class Sglang final : public Dialect {
 
   std::optional<Call> together(const std::vector<SamplingRequest>& requests,
                                const Session& session) const override {
-    if (requests.empty() || requests.size() > kSglangTogetherMax || requests[0].is_streamed)
-      return std::nullopt;
-    Json body, prompts = Json::array();
-    for (const SamplingRequest& request : requests) {
-      if (request.prompt.empty()) return std::nullopt;
-      Json settings = sglang_settings(request, session);
-      if (body.is_null()) body = settings;
-      if (settings != body) return std::nullopt;
-      prompts.push_back(request.prompt);
-    }
-    body["input_ids"] = std::move(prompts);
-    return Call{"/generate", std::move(body)};
+    auto body = prompt_batch(requests, "input_ids", [&](const SamplingRequest& request) {
+      return sglang_settings(request, session);
+    });
+    if (!body) return std::nullopt;
+    return Call{"/generate", std::move(*body)};
   }
 
   std::vector<Json> apart(const Json& answer) const override {

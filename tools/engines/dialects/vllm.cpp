@@ -8,14 +8,14 @@
 
 #include "reference/error.h"
 #include "tools/engines/dialects/completions_body.h"
+#include "tools/engines/dialects/prompt_batch.h"
+#include "tools/engines/dialects/told_capabilities.h"
 
 namespace draftproof::tools::engines {
 namespace {
 
 using properties::Completion;
 using properties::SamplingRequest;
-
-constexpr std::size_t kVllmTogetherMax = 64;
 
 Words vllm_words() {
   Words words{.engine = "vLLM"};
@@ -93,11 +93,7 @@ class Vllm final : public Dialect {
   }
 
   properties::Capabilities capabilities(const ArmFacts& facts) const override {
-    properties::Capabilities capabilities = {.name = "vllm " + facts.version + " " + facts.model,
-                                             .vocab_size = facts.vocab_size.value_or(0),
-                                             .draft_count = facts.draft_count.value_or(0),
-                                             .can_draw = true,
-                                             .logprobs = properties::LogprobKind::kRaw};
+    properties::Capabilities capabilities = told_capabilities(facts);
     for (const auto& [path, text] : facts.raw)
       if (path.starts_with("/server_info") && text.find("processed_logprobs") != std::string::npos)
         capabilities.logprobs = properties::LogprobKind::kProcessed;
@@ -146,18 +142,11 @@ class Vllm final : public Dialect {
 
   std::optional<Call> together(const std::vector<SamplingRequest>& requests,
                                const Session& session) const override {
-    if (requests.empty() || requests.size() > kVllmTogetherMax || requests[0].is_streamed)
-      return std::nullopt;
-    Json body, prompts = Json::array();
-    for (const SamplingRequest& request : requests) {
-      if (request.prompt.empty()) return std::nullopt;
-      Json settings = vllm_settings(request, session);
-      if (body.is_null()) body = settings;
-      if (settings != body) return std::nullopt;
-      prompts.push_back(request.prompt);
-    }
-    body["prompt"] = std::move(prompts);
-    return Call{"/v1/completions", std::move(body)};
+    auto body = prompt_batch(requests, "prompt", [&](const SamplingRequest& request) {
+      return vllm_settings(request, session);
+    });
+    if (!body) return std::nullopt;
+    return Call{"/v1/completions", std::move(*body)};
   }
 
   std::vector<Json> apart(const Json& answer) const override {
