@@ -2,7 +2,6 @@
 // it fails, the law is not this engine's (another contract, another model, arithmetic beyond the
 // tolerance, requests that leak into each other without any draft), so that nothing which rests on
 // it can be told from that, and no draft is to blame.
-#include "oracle/power.h"
 #include "properties/audits/conditional_law.h"
 
 namespace draftproof::properties::audits {
@@ -13,15 +12,7 @@ oracle::Verdict baseline_law(const CheckContext& context) {
   const LawSample sample = law_sample(context, Arm::kBaseline);
   if (is_nothing(sample, verdict)) return verdict;
   const ConditionalFinding finding = conditional_finding(context, sample);
-  const std::uint64_t tokens = finding.evidence.token_count();
-  conclude(
-      context, sample, finding.log_e_value,
-      oracle::visible_distance(tokens, context.log_alarm, oracle::kPlaceCells,
-                               context.settings.tolerance),
-      kPlacesOfTokens,
-      std::to_string(tokens) + " tokens of " + std::to_string(sample.answers.size()) + " answers",
-      verdict);
-  verdict.effect = place_effect(context, finding);
+  conclude(context, sample, finding, std::to_string(sample.answers.size()) + " answers", verdict);
   if (verdict.kind != oracle::VerdictKind::kViolated) return verdict;
   const oracle::Witness witness = conditional_witness(context, sample, finding);
   verdict.kind = oracle::VerdictKind::kInconclusive;

@@ -10,6 +10,7 @@
 
 #include "oracle/distance.h"
 #include "oracle/family.h"
+#include "oracle/power.h"
 #include "properties/audits/law_cache.h"
 #include "properties/audits/words.h"
 
@@ -133,6 +134,20 @@ std::size_t top_of(const std::vector<double>& law) {
   return static_cast<std::size_t>(std::max_element(law.begin(), law.end()) - law.begin());
 }
 
+/// Of places, likeliest first: sixteen cells and one for what no law gives.
+oracle::Effect place_effect(const CheckContext& context, const ConditionalFinding& finding) {
+  std::array<std::uint64_t, oracle::kPlaceCells + 1> counts = {};
+  std::array<double, oracle::kPlaceCells + 1> law = {};
+  const auto places = finding.evidence.places_likeliest_first();
+  std::copy(places.begin(), places.end(), counts.begin());
+  counts.back() = finding.evidence.impossible_count();
+  std::fill(law.begin(), law.end() - 1, 1.0 / oracle::kPlaceCells);
+  const std::size_t look = finding.look_count == 0 ? 0 : finding.look_count - 1;
+  oracle::Effect effect = oracle::effect_of(counts, law, oracle::share_of_look(context.miss, look));
+  effect.of = kPlacesOfTokens;
+  return effect;
+}
+
 }  // namespace
 
 ConditionalFinding conditional_finding(const CheckContext& context, const LawSample& sample) {
@@ -179,17 +194,16 @@ bool has_near_ties(const CheckContext& context, const LawSample& sample, std::si
   return false;
 }
 
-oracle::Effect place_effect(const CheckContext& context, const ConditionalFinding& finding) {
-  std::array<std::uint64_t, oracle::kPlaceCells + 1> counts = {};
-  std::array<double, oracle::kPlaceCells + 1> law = {};
-  const auto places = finding.evidence.places_likeliest_first();
-  std::copy(places.begin(), places.end(), counts.begin());
-  counts.back() = finding.evidence.impossible_count();
-  std::fill(law.begin(), law.end() - 1, 1.0 / oracle::kPlaceCells);
-  const std::size_t look = finding.look_count == 0 ? 0 : finding.look_count - 1;
-  oracle::Effect effect = oracle::effect_of(counts, law, oracle::share_of_look(context.miss, look));
-  effect.of = kPlacesOfTokens;
-  return effect;
+void conclude(const CheckContext& context, const LawSample& sample,
+              const ConditionalFinding& finding, const std::string& answers,
+              oracle::Verdict& verdict) {
+  const std::uint64_t tokens = finding.evidence.token_count();
+  const double visible = oracle::visible_distance(tokens, context.log_alarm, oracle::kPlaceCells,
+                                                  context.settings.tolerance);
+  conclude(context, sample, finding.log_e_value,
+           {visible, std::string("of ") + kPlacesOfTokens, kCoarsestOfPlaces},
+           std::to_string(tokens) + " tokens of " + answers, verdict);
+  verdict.effect = place_effect(context, finding);
 }
 
 oracle::Witness conditional_witness(const CheckContext& context, const LawSample& sample,

@@ -36,12 +36,15 @@ ConditionalFinding conditional_finding(const CheckContext& context, const LawSam
 /// Precondition: context.settings.target is known.
 bool has_near_ties(const CheckContext& context, const LawSample& sample, std::size_t length);
 
-/// What effects of this kind are of. All contexts go into sixteen places: a fault that moves some
-/// contexts one way and some the other is farther apart in each of them than it is here.
+/// What effects of place checks are of. All contexts go into sixteen places: a fault that moves
+/// some contexts one way and some the other is farther apart in each of them than it is here.
 inline constexpr const char* kPlacesOfTokens = "places of tokens in their laws";
 
-/// Of those, likeliest first: sixteen cells and one for what no law gives.
-oracle::Effect place_effect(const CheckContext& context, const ConditionalFinding& finding);
+/// Evidence, kind and effect of a check on places, of `answers` that were judged of the sample:
+/// "12 tokens of 3 answers".
+void conclude(const CheckContext& context, const LawSample& sample,
+              const ConditionalFinding& finding, const std::string& answers,
+              oracle::Verdict& verdict);
 
 /// Goes through the sample again for what departs most: a token behind a prefix, or the likeliest
 /// tokens of one position.

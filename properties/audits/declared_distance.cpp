@@ -226,9 +226,9 @@ oracle::Verdict declared_distance(const CheckContext& context) {
     return verdict;
   }
   verdict.effect = all.farthest;
-  verdict.evidence = told(*all.farthest) + " at the farthest of " + std::to_string(all.prompts) +
-                     " prompts" +
-                     (mode.budget_tv ? ", declared " + rounded(*mode.budget_tv) : ", undeclared");
+  verdict.evidence =
+      told(*all.farthest) + " at the farthest of " + std::to_string(all.prompts) + " prompts" +
+      (mode.budget_tv ? ", declared " + rounded(*mode.budget_tv) : ", and no distance is declared");
   settle(context, verdict, all);
   return unless_never_drafted(context, std::move(verdict));
 }

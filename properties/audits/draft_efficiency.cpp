@@ -198,8 +198,8 @@ oracle::Verdict draft_efficiency(const CheckContext& context) {
     verdict.label = oracle::Label::kInefficient;
     verdict.smallest_visible_effect = "no draft accepted at all";
   } else {
-    verdict.smallest_visible_effect =
-        "no draft accepted at all: without both laws nobody knows how many are due";
+    verdict.kind = oracle::VerdictKind::kInconclusive;
+    verdict.evidence += ": without both laws nobody knows how many are due";
   }
   compare_settings(context, totals, verdict);
   return verdict;

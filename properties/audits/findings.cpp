@@ -69,6 +69,21 @@ oracle::Verdict unless_never_drafted(const CheckContext& context, oracle::Verdic
   return verdict;
 }
 
+oracle::Verdict unless_too_many_lost(std::uint64_t lost, std::uint64_t judged,
+                                     const std::string& what, oracle::Verdict verdict) {
+  if (lost == 0) return verdict;
+  const std::string counted = std::to_string(lost) + " " + what;
+  if (verdict.kind != oracle::VerdictKind::kUpheld || !are_too_many_lost(lost, judged)) {
+    verdict.notes.push_back(counted + " and are not in this");
+    return verdict;
+  }
+  verdict.kind = oracle::VerdictKind::kInconclusive;
+  verdict.label = oracle::Label::kNone;
+  verdict.evidence += "; " + counted + ": too many, and theirs may be those that show it";
+  verdict.smallest_visible_effect.clear();
+  return verdict;
+}
+
 std::string words_of(const Transcript& transcript) {
   std::string text =
       "case " + transcript.key.case_id + ", trial " + std::to_string(transcript.key.trial);

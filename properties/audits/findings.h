@@ -36,6 +36,18 @@ std::optional<std::int64_t> drafted_tokens(const CheckContext& context);
 /// are left as they are.
 oracle::Verdict unless_never_drafted(const CheckContext& context, oracle::Verdict verdict);
 
+/// Whether so many of the requests that were judged, or should have been, had no answer that what
+/// is left is no ground to uphold anything on: theirs may be those that show it. More than one in a
+/// hundred of those that had one.
+inline bool are_too_many_lost(std::uint64_t lost, std::uint64_t judged) {
+  return lost > judged / 100;
+}
+
+/// An upheld verdict of which too many were lost is inconclusive, and says so; `what` was:
+/// "requests had no answer". Others get a note where any were.
+oracle::Verdict unless_too_many_lost(std::uint64_t lost, std::uint64_t judged,
+                                     const std::string& what, oracle::Verdict verdict);
+
 /// "case t0/two_token, trial 3 (seed 7): prompt 1 2, temperature 0, 8 tokens"
 std::string words_of(const Transcript& transcript);
 

@@ -18,7 +18,7 @@ namespace {
 using reference::model::ByteAutomaton;
 
 struct Tally {
-  std::uint64_t judged = 0, whole = 0, broken = 0, without_text = 0;
+  std::uint64_t judged = 0, whole = 0, broken = 0, without_text = 0, failed = 0;
   const Transcript* first = nullptr;
 };
 
@@ -42,7 +42,11 @@ Tally tally_of(const CheckContext& context, const ByteAutomaton& automaton, Arm 
   Tally tally;
   for_each_transcript(context, arm, [&](const AuditCase&, const Transcript& transcript) {
     const Completion& completion = transcript.completion;
-    if (completion.end == CompletionEnd::kFailed || transcript.request.grammar.empty()) return;
+    if (transcript.request.grammar.empty()) return;
+    if (completion.end == CompletionEnd::kFailed) {
+      ++tally.failed;
+      return;
+    }
     if (completion.text.empty() && !completion.token_ids.empty()) {
       ++tally.without_text;
       return;
@@ -125,6 +129,9 @@ oracle::Verdict grammar_validity(const CheckContext& context) {
                      " texts fit the expression, " + std::to_string(speculative.whole) +
                      " of them whole";
   settle(context, verdict, *automaton, baseline, speculative);
+  verdict =
+      unless_too_many_lost(speculative.without_text + speculative.failed, speculative.judged,
+                           "completions failed or came without their text", std::move(verdict));
   return unless_never_drafted(context, std::move(verdict));
 }
 

@@ -107,7 +107,6 @@ std::string evidence_of(const Tally& tally, const MarginBound& bound) {
   add(tally.faults, "that no rounding explains");
   add(tally.excused, "apart by no more than the baseline is from itself");
   add(tally.undecided, "not decided");
-  add(tally.failed, "failed and not compared");
   return text;
 }
 
@@ -168,6 +167,8 @@ oracle::Verdict greedy_margin_parity(const CheckContext& context) {
                    {"not decided", tally.undecided}};
   settle(context, verdict, tally, bound);
   note_control(verdict, control);
+  verdict = unless_too_many_lost(tally.failed, tally.compared(), "pairs have a request that failed",
+                                 std::move(verdict));
   return unless_never_drafted(context, std::move(verdict));
 }
 

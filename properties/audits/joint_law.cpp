@@ -83,9 +83,9 @@ std::optional<WordLaw> word_law(const KnownTarget& target, const SamplingRequest
   return words;
 }
 
-/// Counts of one case's words, or of all cases' places.
+/// Counts of one prompt's words, or of all prompts' places.
 struct Tally {
-  const AuditCase* audit_case = nullptr;  ///< null: all of them
+  const AuditCase* audit_case = nullptr;  ///< the first with this request; null: all of them
   WordLaw words;
   std::vector<std::uint64_t> counts;
   std::uint64_t total = 0;
@@ -151,6 +151,12 @@ struct Way {
   std::size_t length = 2;
   std::vector<Tally> tallies;
 
+  /// Null: no prompt has it.
+  Tally* tally_of(const SamplingRequest& request) {
+    for (Tally& each : tallies)
+      if (each.audit_case != nullptr && each.audit_case->request == request) return &each;
+    return nullptr;
+  }
   double log_e_value() const {
     std::vector<double> each;
     for (const Tally& tally : tallies) each.push_back(tally.log_e_value());
@@ -207,8 +213,8 @@ class JointLaw {
       if (tally.total == 0) continue;
       // Where filters leave one word, whatever else comes is a proof; two cells see no more.
       const std::size_t cells = std::max<std::size_t>(tally.counts.size() - 1, 2);
-      most = std::max(most, oracle::visible_distance(tally.total, log_alarm, cells,
-                                                     slack_of(ways_.front())));
+      most = std::max(
+          most, oracle::visible_distance(tally.total, log_alarm, cells, slack_of(ways_.front())));
     }
     return most == 0 ? 1 : most;
   }
@@ -255,6 +261,8 @@ class JointLaw {
   std::optional<Way> words_of_length(std::size_t length) {
     Way way{length, {}};
     for (const AuditCase* each : context_.cases) {
+      // Cases that share their seeds with the baseline draw from the law of their prompt as well.
+      if (way.tally_of(each->request) != nullptr) continue;
       auto words = word_law(*context_.settings.target, each->request, length);
       if (!words) return {};
       const std::size_t cell_count = words->law.size();
@@ -276,9 +284,7 @@ class JointLaw {
     if (tally->audit_case == nullptr) {
       cell = cell_of_places(answer);
     } else {
-      tally = &*std::find_if(way.tallies.begin(), way.tallies.end(), [&](const Tally& each) {
-        return each.audit_case == answer.audit_case;
-      });
+      tally = way.tally_of(answer.audit_case->request);
       const std::size_t end = std::min(answer.tokens.size(), kBehind + way.length);
       const auto at = tally->words.cells.find(std::vector<Token>(
           answer.tokens.begin() + std::min(kBehind, end), answer.tokens.begin() + end));
@@ -347,8 +353,8 @@ oracle::Verdict joint_law(const CheckContext& context) {
   if (is_nothing(sample, verdict)) return verdict;
   JointLaw joint(context);
   joint.look_at(sample);
-  conclude(context, sample, joint.log_e_value(), joint.visible(),
-           "tokens 2 and 3 behind the prompt that shows least",
+  conclude(context, sample, joint.log_e_value(),
+           {joint.visible(), "of tokens 2 and 3 behind the prompt that shows least"},
            std::to_string(sample.answers.size()) + " answers, " + joint.lengths() +
                " tokens of each together",
            verdict);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "properties/audits/findings.h"
 #include "properties/audits/words.h"
 #include "properties/describe.h"
 
@@ -11,9 +12,6 @@ namespace draftproof::properties::audits {
 namespace {
 
 using reference::Token;
-
-/// More than one in so many requests without an answer, and the others are no sample of the law.
-constexpr std::size_t kFailedShare = 100;
 
 /// An end that was reached, but is not among the tokens.
 bool hides_its_end(const SamplingRequest& request, const Completion& completion) {
@@ -76,9 +74,25 @@ std::string against_words(double log_e_value) {
          ";\na lossless engine ever comes to x with probability 1/x at most";
 }
 
+void uphold_what_is_seen(const CheckContext& context, const Sight& sight,
+                         oracle::Verdict& verdict) {
+  const double visible = sight.total_variation;
+  if (visible < 1 && visible <= std::max(sight.coarsest, context.settings.effect_tv)) {
+    verdict.kind = oracle::VerdictKind::kUpheld;
+    verdict.smallest_visible_effect = "TV " + rounded_up(visible) + " " + sight.of;
+    return;
+  }
+  verdict.kind = oracle::VerdictKind::kInconclusive;
+  verdict.evidence += visible < 1
+                          ? ": too few to see less than TV " + rounded_up(visible) + " " + sight.of
+                          : ": too few for an alarm, whatever the law";
+  if (context.settings.tolerance > 0)
+    verdict.evidence +=
+        " (a slack of " + rounded(context.settings.tolerance) + " nats a token is paid for first)";
+}
+
 void conclude(const CheckContext& context, const LawSample& sample, double log_e_value,
-              double visible, const std::string& visible_of, const std::string& of,
-              oracle::Verdict& verdict) {
+              const Sight& sight, const std::string& of, oracle::Verdict& verdict) {
   verdict.trials = sample.answers.size();
   verdict.log_e_value = log_e_value;
   verdict.log_alarm = context.log_alarm;
@@ -89,15 +103,11 @@ void conclude(const CheckContext& context, const LawSample& sample, double log_e
   if (log_e_value >= context.log_alarm) {
     verdict.kind = oracle::VerdictKind::kViolated;
     verdict.label = oracle::Label::kLossy;
-  } else if (sample.failed > sample.answers.size() / kFailedShare) {
+  } else if (are_too_many_lost(sample.failed, sample.answers.size())) {
     verdict.kind = oracle::VerdictKind::kInconclusive;
     verdict.evidence += ": too many requests had no answer, and theirs may be those that show it";
-  } else if (visible < 1) {
-    verdict.kind = oracle::VerdictKind::kUpheld;
-    verdict.smallest_visible_effect = "TV " + rounded_up(visible) + " of " + visible_of;
   } else {
-    verdict.kind = oracle::VerdictKind::kInconclusive;
-    verdict.evidence += ": too few for an alarm, whatever the law";
+    uphold_what_is_seen(context, sight, verdict);
   }
 }
 

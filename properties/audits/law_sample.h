@@ -39,12 +39,29 @@ std::string e_value_words(double log_e_value);
 /// "... e-value 10^9.3;\na lossless engine ever comes to x with probability 1/x at most".
 std::string against_words(double log_e_value);
 
+/// A check that would have seen nothing finer upholds nothing. Up to half of the mass the departure
+/// that is hardest to see leaves every token some of its share (oracle/power.h); beyond it whole
+/// tokens have to be gone, and what sees only that sees no fault but ruin.
+inline constexpr double kCoarsestOfAnswers = 0.5;
+/// Places take all tokens together, of which drafts need not have touched more than every second
+/// one: what is off by a half where they have is off by a quarter there.
+inline constexpr double kCoarsestOfPlaces = 0.25;
+
+/// What a law check would have seen.
+struct Sight {
+  double total_variation = 1;  ///< the least, spread in the way that is hardest to see
+  std::string of;              ///< "of tokens 2 and 3", "at token 2"
+  double coarsest = kCoarsestOfAnswers;
+};
+
+/// Upheld with the size of what would have been seen, where that is at most `coarsest` or what the
+/// run asks for (effect_tv); else inconclusive, with the reason.
+void uphold_what_is_seen(const CheckContext& context, const Sight& sight, oracle::Verdict& verdict);
+
 /// Evidence, alarm and kind of a law check from the largest e-value at any look: violated, else
-/// upheld where `visible` (a total variation, of `visible_of`) is below 1, else inconclusive.
-/// Witness, label and effect are the caller's.
+/// what `sight` allows. Witness, label and effect are the caller's.
 void conclude(const CheckContext& context, const LawSample& sample, double log_e_value,
-              double visible, const std::string& visible_of, const std::string& of,
-              oracle::Verdict& verdict);
+              const Sight& sight, const std::string& of, oracle::Verdict& verdict);
 
 /// For a sample that has an obstacle or nothing in it: says so in `verdict`, true.
 bool is_nothing(const LawSample& sample, oracle::Verdict& verdict);

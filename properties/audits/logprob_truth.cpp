@@ -39,7 +39,7 @@ struct Mistake {
 };
 
 struct Tally {
-  std::uint64_t judged = 0, wrong = 0, unfilled = 0, missing = 0, completions = 0;
+  std::uint64_t judged = 0, wrong = 0, unfilled = 0, missing = 0, completions = 0, failed = 0;
   std::optional<Mistake> first_wrong, first_unfilled;
 };
 
@@ -56,7 +56,12 @@ class Judge {
     for_each_transcript(context_, arm, [&](const AuditCase&, const Transcript& transcript) {
       const bool is_reported =
           transcript.request.logprob_count >= 0 || !transcript.completion.logprobs.empty();
-      if (is_reported && transcript.completion.end != CompletionEnd::kFailed) add(transcript);
+      if (!is_reported) return;
+      if (transcript.completion.end == CompletionEnd::kFailed) {
+        ++tally_.failed;
+      } else {
+        add(transcript);
+      }
     });
     return std::move(tally_);
   }
@@ -181,8 +186,10 @@ void settle(const CheckContext& context, oracle::Verdict& verdict, const Tally& 
     return;
   }
   verdict.kind = oracle::VerdictKind::kUpheld;
-  verdict.smallest_visible_effect =
-      "one logprob off by " + rounded(kTolerance + 2 * context.settings.tolerance);
+  verdict.smallest_visible_effect = "one logprob off by " +
+                                    rounded(kTolerance + 2 * context.settings.tolerance) +
+                                    ", or one of " + rounded(kLeastLogprob) +
+                                    " and less that is told above " + rounded(kLeastLogprob + 1);
 }
 
 }  // namespace
@@ -209,6 +216,8 @@ oracle::Verdict logprob_truth(const CheckContext& context) {
   if (baseline.judged > 0) verdict.evidence += "; " + told(baseline, "baseline");
   verdict.assumption = "tokens are drawn from the target's law";
   settle(context, verdict, baseline, speculative);
+  verdict = unless_too_many_lost(speculative.failed, speculative.completions, "requests failed",
+                                 std::move(verdict));
   return unless_never_drafted(context, std::move(verdict));
 }
 

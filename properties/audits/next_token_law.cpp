@@ -1,7 +1,6 @@
 // Next token law: each token, given those before it, has the target's law there. Whatever was
 // drafted, accepted or thrown away does not enter: given that a draft was rejected a right engine's
 // token does not have the target's law (statistics of one iteration: oracle/conditional.h).
-#include "oracle/power.h"
 #include "properties/audits/conditional_law.h"
 #include "properties/audits/findings.h"
 #include "properties/audits/words.h"
@@ -13,15 +12,7 @@ oracle::Verdict next_token_law(const CheckContext& context) {
   const LawSample sample = law_sample(context, Arm::kSpeculative);
   if (is_nothing(sample, verdict)) return verdict;
   const ConditionalFinding finding = conditional_finding(context, sample);
-  const std::uint64_t tokens = finding.evidence.token_count();
-  conclude(
-      context, sample, finding.log_e_value,
-      oracle::visible_distance(tokens, context.log_alarm, oracle::kPlaceCells,
-                               context.settings.tolerance),
-      kPlacesOfTokens,
-      std::to_string(tokens) + " tokens of " + std::to_string(sample.answers.size()) + " answers",
-      verdict);
-  verdict.effect = place_effect(context, finding);
+  conclude(context, sample, finding, std::to_string(sample.answers.size()) + " answers", verdict);
   if (context.settings.tolerance > 0)
     verdict.assumption = "the engine's arithmetic moves no law by more than a factor of e^" +
                          rounded(context.settings.tolerance) + " a token";

@@ -20,8 +20,6 @@ namespace {
 
 using reference::Token;
 
-/// More than one in so many pairs left out, and the others are no sample of the laws.
-constexpr std::size_t kLeftOutShare = 100;
 /// Where nobody says how many there are.
 constexpr std::uint64_t kVocabSizeMax = std::uint64_t{1} << 20;
 
@@ -246,14 +244,10 @@ void conclude(const CheckContext& context, const PairSample& sample, const PairF
       finding.slack / static_cast<double>(sample.pairs.size()));
   if (finding.log_e_value >= context.log_alarm) {
     verdict.kind = oracle::VerdictKind::kViolated;
-  } else if (sample.left_out > sample.pairs.size() / kLeftOutShare) {
+  } else if (are_too_many_lost(sample.left_out, sample.pairs.size())) {
     verdict.evidence += ": too many pairs are left out, and theirs may be those that show it";
-  } else if (visible < 1) {
-    verdict.kind = oracle::VerdictKind::kUpheld;
-    verdict.smallest_visible_effect =
-        "TV " + rounded_up(visible) + " at token " + std::to_string(position + 1);
   } else {
-    verdict.evidence += ": too few for an alarm, whatever the laws";
+    uphold_what_is_seen(context, {visible, "at token " + std::to_string(position + 1)}, verdict);
   }
 }
 

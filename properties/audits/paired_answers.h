@@ -33,7 +33,7 @@ PairSample pairs_of_baseline(const CheckContext& context);
 struct PairFinding {
   double log_e_value = 0;  ///< the largest at any look
   std::size_t look_count = 0;
-  double slack = 0;        ///< nats that the tolerance takes off, all pairs together
+  double slack = 0;              ///< nats that the tolerance takes off, all pairs together
   std::uint64_t cell_count = 0;  ///< of the token that the effect is of, all prompts
 };
 
@@ -51,8 +51,8 @@ std::string words_of(const oracle::Effect& effect);
 oracle::Witness pair_witness(const PairSample& sample, double log_e_value, const char* one_name,
                              const char* other_name);
 
-/// Evidence, alarm, effect and kind: violated, upheld where something would have been seen, else
-/// inconclusive.
+/// Evidence, alarm, effect and kind: violated, upheld where enough would have been seen
+/// (law_sample.h), else inconclusive.
 void conclude(const CheckContext& context, const PairSample& sample, const PairFinding& finding,
               oracle::Verdict& verdict);
 

@@ -9,7 +9,6 @@
 #include <set>
 #include <utility>
 
-#include "oracle/power.h"
 #include "properties/audits/conditional_law.h"
 #include "properties/audits/findings.h"
 #include "properties/audits/scores.h"
@@ -125,7 +124,7 @@ class Rescoring {
     const TrialKey& key = answer.transcript->key;
     const Transcript* score = score_of(context_, key);
     if (score == nullptr) {
-      ++found_.unscored;
+      found_.unscored += has_lost_its_score(context_, *answer.transcript) ? 1 : 0;
       return;
     }
     const Prompt& prompt = answer.transcript->request.prompt;
@@ -199,19 +198,12 @@ oracle::Verdict rescored_law(const CheckContext& context) {
     return verdict;
   }
   sample.failed += found.unscored;  // those may be the ones that show it
-  const std::uint64_t tokens = found.evidence.token_count();
-  conclude(
-      context, sample, found.log_e_value,
-      oracle::visible_distance(tokens, context.log_alarm, oracle::kPlaceCells,
-                               context.settings.tolerance),
-      kPlacesOfTokens,
-      std::to_string(tokens) + " tokens of " + std::to_string(found.answers) + " scored answers",
-      verdict);
-  verdict.trials = found.answers;
   ConditionalFinding places;
   places.evidence = found.evidence;
+  places.log_e_value = found.log_e_value;
   places.look_count = sample.looks.size();
-  verdict.effect = place_effect(context, places);
+  conclude(context, sample, places, std::to_string(found.answers) + " scored answers", verdict);
+  verdict.trials = found.answers;
   verdict.assumption = kWhatRescoringJudges;
   if (context.settings.tolerance > 0)
     verdict.assumption += "; two passes differ by a factor of e^" +

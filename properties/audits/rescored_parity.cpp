@@ -34,7 +34,8 @@ struct ReadRow {
 
 struct ReadingTally {
   std::uint64_t likeliest = 0, ties = 0, near_ties = 0, faults = 0, undecided = 0, answers = 0;
-  double margin_max = 0;  ///< of near ties and of what is not decided
+  std::uint64_t lost = 0;  ///< requests that failed, or whose answer was not scored
+  double margin_max = 0;   ///< of near ties and of what is not decided
   std::string obstacle;
   const Transcript* wrong = nullptr;
   oracle::Witness witness;
@@ -61,7 +62,7 @@ class Reading {
   ReadingTally all() {
     ReadingTally tally;
     for_each_transcript(context_, Arm::kSpeculative, [&](const AuditCase&, const Transcript& each) {
-      if (each.key.repeat == 0 && each.completion.end != CompletionEnd::kFailed) add(each, tally);
+      if (each.key.repeat == 0) add(each, tally);
     });
     return tally;
   }
@@ -104,8 +105,13 @@ class Reading {
   }
 
   void add(const Transcript& answer, ReadingTally& tally) {
+    if (!tally.obstacle.empty()) return;
+    const bool has_failed = answer.completion.end == CompletionEnd::kFailed;
     const Transcript* score = score_of(context_, answer.key);
-    if (score == nullptr || !tally.obstacle.empty()) return;
+    if (score == nullptr || has_failed) {
+      tally.lost += has_failed || has_lost_its_score(context_, answer) ? 1 : 0;
+      return;
+    }
     tally.obstacle = score_obstacle(*score, answer);
     if (!tally.obstacle.empty()) return;
     ++tally.answers;
@@ -242,6 +248,8 @@ oracle::Verdict rescored_parity(const CheckContext& context) {
                                       ", at " +
                                       visible_share_words(context, tally.tokens(), "all tokens");
   }
+  verdict = unless_too_many_lost(tally.lost, tally.answers, "answers failed or were not scored",
+                                 std::move(verdict));
   return unless_never_drafted(context, std::move(verdict));
 }
 

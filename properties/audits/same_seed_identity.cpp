@@ -173,6 +173,8 @@ oracle::Verdict same_seed_identity(const CheckContext& context) {
   settle(context, verdict, identity);
   if (!has_variety(pairs))
     verdict.assumption = "every trial of a prompt has one output here, whatever its seed";
+  verdict = unless_too_many_lost(identity.failed, identity.pairs,
+                                 "pairs have a request that failed", std::move(verdict));
   return unless_never_drafted(context, std::move(verdict));
 }
 

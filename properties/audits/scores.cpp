@@ -1,6 +1,7 @@
 #include "properties/audits/scores.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace draftproof::properties::audits {
 
@@ -11,6 +12,14 @@ const Transcript* score_of(const CheckContext& context, const TrialKey& key) {
   return &score->second;
 }
 
+bool has_lost_its_score(const CheckContext& context, const Transcript& answer) {
+  if (answer.completion.token_ids.empty()) return false;
+  const TrialKey& key = answer.key;
+  const auto& scores = context.evidence.of(key.case_id, key.arm, kScoreRepeat);
+  return !scores.empty() && key.trial <= scores.rbegin()->first &&
+         score_of(context, key) == nullptr;
+}
+
 std::string score_obstacle(const Transcript& score, const Transcript& answer) {
   const std::size_t due = answer.request.prompt.size() + answer.completion.token_ids.size();
   const std::size_t there = score.completion.top_logprobs.size();
@@ -18,6 +27,9 @@ std::string score_obstacle(const Transcript& score, const Transcript& answer) {
       "the score of " + answer.key.case_id + ", trial " + std::to_string(answer.key.trial);
   if (there < due)
     return name + " has " + std::to_string(there) + " rows for " + std::to_string(due) + " tokens";
+  for (const auto& row : score.completion.top_logprobs)
+    for (const TokenLogprob& each : row)
+      if (std::isnan(each.logprob)) return name + " has a logprob that is no number";
   if (!answer.request.grammar.empty()) return "a grammar bans tokens, which reading does not do";
   if (!answer.request.adapter.empty()) return "answers of an adapter are read without it";
   return "";

@@ -109,6 +109,8 @@ oracle::Verdict seed_repeats(const CheckContext& context) {
   if (baseline.parted > 0 && speculative.parted == 0)
     verdict.notes.push_back("the baseline does not repeat: " +
                             of_all(baseline.parted, baseline.compared) + " runs differ");
+  verdict = unless_too_many_lost(speculative.failed, speculative.compared,
+                                 "repeats, or their trials, failed", std::move(verdict));
   return unless_never_drafted(context, std::move(verdict));
 }
 

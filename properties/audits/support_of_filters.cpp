@@ -37,11 +37,12 @@ struct Offence {
 };
 
 struct Tally {
-  std::uint64_t completions = 0;
+  std::uint64_t completions = 0, failed = 0;
   std::uint64_t judged = 0;  ///< tokens at which something could be outside
   std::uint64_t tokens = 0;
   std::uint64_t at_the_cut = 0;  ///< outside, and inside of what rounding allows
-  std::uint64_t unknown = 0;     ///< tokens whose candidates the baseline did not report
+  std::uint64_t unknown = 0;     ///< tokens behind histories that the baseline did not meet
+  std::uint64_t undecided = 0;   ///< tokens that the baseline's candidates there do not tell
   std::optional<Offence> worst;
 
   void add(Offence offence) {
@@ -210,11 +211,13 @@ class ReportedSupport {
     const auto& tokens = transcript.completion.token_ids;
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       const auto found = candidates_.find(place_of(transcript, i));
-      const std::optional<bool> is_outside =
-          found == candidates_.end() ? std::nullopt
-                                     : outside(transcript.request, *found->second, tokens[i]);
-      if (!is_outside) {
+      if (found == candidates_.end()) {
         ++tally_.unknown;
+        continue;
+      }
+      const std::optional<bool> is_outside = outside(transcript.request, *found->second, tokens[i]);
+      if (!is_outside) {
+        ++tally_.undecided;
         continue;
       }
       ++tally_.judged;
@@ -290,7 +293,10 @@ Tally tally_of(const CheckContext& context) {
   std::optional<ReportedSupport> reported;
   if (!is_known && has_top_k) reported.emplace(context, tally);
   for_each_transcript(context, Arm::kSpeculative, [&](const AuditCase&, const Transcript& one) {
-    if (one.completion.end == CompletionEnd::kFailed) return;
+    if (one.completion.end == CompletionEnd::kFailed) {
+      ++tally.failed;
+      return;
+    }
     ++tally.completions;
     tally.tokens += one.completion.token_ids.size();
     if (is_banning) judge_bans(one, tally);
@@ -310,14 +316,19 @@ void uphold(const CheckContext& context, oracle::Verdict& verdict, const Tally& 
       !has_bans(context.setting.request) &&
       (is_known ? tally.judged == 0 : !has_filters(context.setting.request));
   if (has_nothing_outside) {
-    verdict.kind = oracle::VerdictKind::kUpheld;
+    verdict.label = oracle::Label::kNotExercised;
     verdict.evidence = std::to_string(tally.tokens) +
-                       " tokens; no filter and no ban leaves any token out in this setting";
-    verdict.smallest_visible_effect = "nothing could be outside";
+                       " tokens, and nothing could be outside: no filter and no ban leaves any "
+                       "token out in this setting";
     return;
   }
-  if (tally.judged == 0) {
-    verdict.evidence = "no token could be judged: its candidates are not known";
+  // Candidates that end at the k-th tell every token inside and none outside.
+  if (tally.judged == 0 || tally.undecided > 0) {
+    verdict.evidence = tally.judged == 0
+                           ? "no token could be judged: its candidates are not known"
+                           : std::to_string(tally.judged) + " tokens, each one inside, and " +
+                                 std::to_string(tally.undecided) +
+                                 " that the candidates do not tell";
     verdict.notes.push_back(
         "ask the baseline for the logprobs of more candidates than top_k has (logprob_count), or "
         "audit a model whose law is known");
@@ -330,9 +341,11 @@ void uphold(const CheckContext& context, oracle::Verdict& verdict, const Tally& 
     verdict.evidence += ", " + std::to_string(tally.at_the_cut) + " of them where a filter cuts";
   }
   if (tally.unknown > 0)
-    verdict.evidence += "; " + std::to_string(tally.unknown) + " could not be judged";
-  verdict.smallest_visible_effect =
-      visible_share_words(context, tally.judged, "all tokens outside of the support");
+    verdict.evidence += "; " + std::to_string(tally.unknown) +
+                        " stand behind tokens that the baseline did not emit";
+  verdict.smallest_visible_effect = visible_share_words(
+      context, tally.judged,
+      std::string(tally.unknown > 0 ? "those" : "all") + " tokens outside of the support");
 }
 
 }  // namespace
@@ -366,6 +379,8 @@ oracle::Verdict support_of_filters(const CheckContext& context) {
     return verdict;
   }
   uphold(context, verdict, tally);
+  verdict =
+      unless_too_many_lost(tally.failed, tally.completions, "requests failed", std::move(verdict));
   return unless_never_drafted(context, std::move(verdict));
 }
 

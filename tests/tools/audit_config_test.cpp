@@ -206,6 +206,8 @@ TEST_F(AuditConfig, RefusesWhatIsOutOfRangeOrOfAnotherTypeWhereItStands) {
       {"[gate]\nrequire = [\"perfect\"]", "'gate.require' is perfect"},
       {"[gate.approximate]\ntask_score_drop = 0.1", "nobody says the scores"},
       {"[gate.approximate]\nscore_command = \"true\"", "nobody says what they may cost"},
+      {"[gate.approximate]\nschema_valid = 1", "no sample shows that all answers are valid"},
+      {"[gate.approximate]\ntv = 0", "no sample shows a distance of 0"},
       {"[speed]\narrivals = \"poisson:0\"", "has no rate"},
       {"[run]\nseed = ", "draftproof.toml:2:"},
   };

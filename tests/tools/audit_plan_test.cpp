@@ -89,6 +89,28 @@ TEST(AuditPlan, SplitsTheBudgetOverTheChecksThatCanRaiseAnAlarm) {
   EXPECT_NEAR(*plan.log_alarm, std::log(static_cast<double>(shares) / 1e-4), 1e-9);
 }
 
+/// Both arms' answers make pairs, read against each other behind each prompt; a known law takes
+/// tokens. Scores of a declared mode have the other half of the budget.
+TEST(AuditPlan, CountsInTheUnitsOfItsAudits) {
+  const auto config = config_of({{"run.trials", "40"}});
+  const auto check = [](const audit::AuditPlan& plan, const std::string& id) {
+    for (const auto& each : plan.checks)
+      if (each.audit == id) return each;
+    ADD_FAILURE() << "no " << id;
+    return audit::PlannedCheck{};
+  };
+  const auto plan = plan_of(config);
+  EXPECT_EQ(check(plan, "two_sample_law").unit, "pairs of answers");
+  EXPECT_EQ(check(plan, "next_token_law").unit, "tokens");
+  EXPECT_GT(check(plan, "next_token_law").samples, check(plan, "two_sample_law").samples);
+  EXPECT_GT(check(plan, "two_sample_law").visible, check(plan, "next_token_law").visible);
+  const auto scored = plan_of(config_of({{"run.trials", "40"},
+                                         {"speculation.declared_lossy", "\"synthetic\""},
+                                         {"gate.approximate.schema_valid", "0.9"}}));
+  EXPECT_DOUBLE_EQ(scored.false_alarms, config.false_alarms / 2);
+  EXPECT_DOUBLE_EQ(check(scored, "schema_valid").false_alarms, config.false_alarms / 2);
+}
+
 TEST(AuditPlan, TakesTheRateAndThePricesThatAreGiven) {
   const auto plan = plan_of(config_of({{"speed.rate", "100.0"},
                                        {"speed.price_per_million_input", "2.0"},

@@ -92,7 +92,7 @@ TEST(ReadingFloor, TakesNoGapForRoundingThatEveryTokenHas) {
   // One candidate of two is off at each of these: half of all gaps.
   EXPECT_THAT(complaint(Reader(16, 0, 0), Reader(16, 0.3, 5)), HasSubstr("every second logprob"));
   EXPECT_EQ(complaint(Reader(16, 0, 0), Reader(16, 0.3, 4)), "");
-  EXPECT_EQ(complaint(Reader(16, 0, 0), Reader(16, 0.2, 5)), "");
+  EXPECT_EQ(complaint(Reader(16, 0, 0), Reader(16, 0.12, 5)), "");
 }
 
 TEST(ReadingFloor, NeedsReadingsOfMoreThanOneTokenThatNameTheSameCandidates) {

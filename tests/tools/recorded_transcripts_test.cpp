@@ -15,6 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 using oracle::Verdict;
 using oracle::VerdictKind;
+using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::IsSupersetOf;
 
@@ -47,9 +48,11 @@ TEST(RecordedTranscripts, FindNothingInTransformers) {
   for (const char* file : {"assistant", "lookup", "early_exit"}) {
     const auto verdicts = judged("transformers/" + std::string(file) + ".jsonl", "transformers");
     EXPECT_THAT(violated(verdicts), IsEmpty()) << file;
-    for (const char* name : {"baseline_law t1-n6", "next_token_law t1-n6", "joint_law t1-n6",
-                             "greedy_margin_parity t0-n6", "draft_efficiency t1-n6"})
+    for (const char* name :
+         {"baseline_law t1-n6", "next_token_law t1-n6", "greedy_margin_parity t0-n6"})
       EXPECT_EQ(verdicts.at(name).kind, VerdictKind::kUpheld) << file << ": " << name;
+    EXPECT_THAT(verdicts.at("joint_law t1-n6").evidence, HasSubstr("too few to see less than TV"));
+    EXPECT_THAT(verdicts.at("draft_efficiency t1-n6").evidence, HasSubstr("without both laws"));
   }
   const auto filtered = judged("transformers/assistant_topk.jsonl", "transformers");
   EXPECT_THAT(violated(filtered), IsEmpty());

@@ -145,6 +145,14 @@ void read_approximate(const ConfigValues& values, AuditConfig& config) {
                        .score_command = values.text(of + "score_command"),
                        .score_logs = {}};
   for (const std::string& file : values.texts(of + "score_logs")) gate.score_logs.push_back(file);
+  // Bounds of a sample never reach what only all answers there can be would show.
+  if (gate.schema_valid && *gate.schema_valid >= 1)
+    refuse(values.place(of + "schema_valid"),
+           "no sample shows that all answers are valid; give a share below 1, as 0.999");
+  if (gate.tv && *gate.tv <= 0)
+    refuse(values.place(of + "tv"),
+           "no sample shows a distance of 0: what is lossless is not declared lossy; give one "
+           "above 0, or take declared_lossy away");
   const bool has_scores = !gate.score_command.empty() || !gate.score_logs.empty();
   if (!gate.score_logs.empty() && gate.score_logs.size() != 2)
     refuse(values.place(of + "score_logs"), "needs two files: baseline, speculative");

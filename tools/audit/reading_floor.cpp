@@ -15,8 +15,10 @@ constexpr std::size_t kPromptsMax = 16;
 constexpr int kCandidates = 20;
 /// Two readings of one row in bfloat16 are hardly ever a quarter of this apart.
 constexpr double kWeightsDiffer = 1;
-/// So that half of all gaps are that wide in no two readings of the same weights.
-constexpr double kTypicallyDiffer = kWeightsDiffer / 4;
+/// One unit in the last place of a bfloat16 logit in [16, 32), 2^4 x 2^-7: rounding moves a logit
+/// by half of that, and half of all gaps are wider than the whole in no two readings of the same
+/// weights.
+constexpr double kTypicallyDiffer = 0.125;
 constexpr const char* kPlace = "target.scorer";
 
 using Rows = std::vector<std::vector<properties::TokenLogprob>>;
