@@ -34,10 +34,12 @@ const std::vector<Calibration>& calibrations() {
        "with probability at most .05",
        "simulated", certificates_are_rarely_false},
       {"faults_take_what_was_foretold",
-       "a fault alarms after the foretold number of tokens: the median run lies within 20 % of it",
+       "a fault alarms after the foretold number of tokens: as far as so many runs tell, the "
+       "median lies within 20 % of it",
        "simulated", faults_take_what_was_foretold},
       {"pairs_take_what_was_foretold",
-       "two arms apart alarm after the foretold number of pairs, the median within 20 %",
+       "two arms apart alarm after the foretold number of pairs: as far as so many runs tell, the "
+       "median lies within 20 % of it",
        "simulated", pairs_take_what_was_foretold},
   };
   return list;

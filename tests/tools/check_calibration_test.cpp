@@ -10,6 +10,7 @@
 
 #include "properties/calibration/calibration.h"
 #include "reference/error.h"
+#include "tests/tools/schema.h"
 
 namespace draftproof::tools {
 namespace {
@@ -40,6 +41,18 @@ TEST(CheckCalibration, WithoutTimeIsInconclusiveAndNamesEveryCheck) {
   for (const auto& check : document["checks"]) EXPECT_NE(check["verdict"], "upheld") << check;
   settings.allows_inconclusive = true;
   EXPECT_EQ(answered(settings).first, ExitCode::kUpheld);
+}
+
+TEST(CheckCalibration, ConformsToItsSchema) {
+  if (!tests::can_validate()) GTEST_SKIP() << "python3-jsonschema is not installed";
+  CheckSettings settings = calibration_settings();
+  settings.time_limit_seconds = 0;
+  settings.output.format = OutputFormat::kJson;
+  const std::string text = answered(settings).second;
+  EXPECT_EQ(tests::schema_complaint("calibration.schema.json", text), "");
+  auto wrong = nlohmann::json::parse(text);
+  wrong["checks"][0]["verdict"] = "passed";
+  EXPECT_NE(tests::schema_complaint("calibration.schema.json", wrong.dump()), "");
 }
 
 TEST(CheckCalibration, PrintsATableForReadersAndForIssues) {

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "reference/error.h"
+#include "tests/tools/schema.h"
 #include "tools/draftproof/commands/table_power.h"
 #include "tools/draftproof/fault_chain.h"
 #include "tools/draftproof/power_table.h"
@@ -87,6 +88,15 @@ TEST(PowerTable, IsTheSameInJson) {
   EXPECT_EQ(document["rows"][1]["fault"], "always_accept");
   EXPECT_EQ(document["rows"][1]["passes"]["BHC"], 0);
   EXPECT_NE(power_text(smoke_table(), true).find("always_accept"), std::string::npos);
+}
+
+TEST(PowerTable, ConformsToItsSchema) {
+  if (!tests::can_validate()) GTEST_SKIP() << "python3-jsonschema is not installed";
+  const std::string text = power_json(smoke_table());
+  EXPECT_EQ(tests::schema_complaint("power.schema.json", text), "");
+  auto wrong = nlohmann::json::parse(text);
+  wrong["rows"][0]["total_variation"] = 2;
+  EXPECT_NE(tests::schema_complaint("power.schema.json", wrong.dump()), "");
 }
 
 TEST(PowerTable, ThatIsStoppedSaysSo) {

@@ -58,7 +58,7 @@ std::string power_text(const PowerTable& table, bool is_markdown) {
 
 std::string power_json(const PowerTable& table) {
   nlohmann::ordered_json document;
-  document["kind"] = "power";
+  document["schema_version"] = "draftproof/power/1";
   document["runs"] = table.runs;
   document["tokens_max"] = table.tokens_max;
   document["e_value"] = 1e9;

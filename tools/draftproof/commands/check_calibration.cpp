@@ -128,7 +128,7 @@ std::string page_of(const std::vector<CalibrationRow>& rows, const CheckSettings
 std::string json_of(const std::vector<CalibrationRow>& rows, const CheckSettings& settings,
                     ExitCode code) {
   nlohmann::ordered_json document;
-  document["kind"] = "calibration";
+  document["schema_version"] = "draftproof/calibration/1";
   document["version"] = kVersion;
   document["battery"] = to_string(settings.battery);
   document["seed"] = settings.seed;
