@@ -19,9 +19,9 @@ inline constexpr const char* kWhatRescoringJudges =
 /// Of the trial; null: it was not scored, or that failed.
 const Transcript* score_of(const CheckContext& context, const TrialKey& key);
 
-/// Whether an answer without a score lost it. Only the first trials of a case are read again, so those
-/// behind the last one with a score were not asked for; and of an empty answer there is nothing to
-/// read.
+/// Whether an answer without a score lost it. Only the first trials of a case are read again, so
+/// those behind the last one with a score were not asked for; and of an empty answer there is
+/// nothing to read.
 bool has_lost_its_score(const CheckContext& context, const Transcript& answer);
 
 /// Why nothing can be made of this score of an answer; empty: something can.
