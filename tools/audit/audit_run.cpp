@@ -169,7 +169,7 @@ RunRecord record_of(const AuditConfig& config, Arms& arms) {
   if (!arms.has_baseline()) set_reading(config, arms, record);
   record.required_claims = config.required_claims;
   record.inconclusive_is_failure = config.inconclusive_is_failure;
-  record.arrivals = config.arrivals;
+  record.traffic = config.traffic;
   record.not_exercised = config.not_exercised;
   record.speculative = identity_of(arms.facts(Arm::kSpeculative));
   if (arms.has_baseline()) {
@@ -196,8 +196,8 @@ CollectResult collect_into(store::ObservationStore& store, properties::audits::E
   const auto baseline = arms.has_baseline() ? arms.shared(Arm::kBaseline) : speculative;
   std::map<int, std::unique_ptr<properties::Engine>> engines;
   std::unique_ptr<properties::Engine> open;
-  if (!config.arrivals.empty())
-    open = open_loop(baseline, speculative, Arrivals(config.arrivals, config.seed));
+  if (!config.traffic.arrivals.empty())
+    open = open_loop(baseline, speculative, Arrivals(config.traffic.arrivals, config.seed));
   CollectHooks hooks;
   hooks.ask = [&](Arm arm, const std::vector<properties::SamplingRequest>& requests,
                   int concurrency) {

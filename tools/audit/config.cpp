@@ -196,9 +196,12 @@ void read_results(const ConfigValues& values, AuditConfig& config) {
   for (const std::string& each : formats)
     one_of(values, "report.formats", each, {"json", "junit", "github", "md", "jsonl", "none"});
   config.reports = fmt::format("{}", fmt::join(formats, ","));
-  config.arrivals = values.text("speed.arrivals");
-  check_arrivals(values, config.arrivals);
+  config.traffic.arrivals = values.text("speed.arrivals");
+  check_arrivals(values, config.traffic.arrivals);
   config.warm_up_s = values.number("speed.warm_up").value_or(0);
+  if (const auto ttft = values.number("speed.slo_ttft_ms"))
+    config.traffic.level.ttft = *ttft / 1000;
+  if (const auto itl = values.number("speed.slo_itl_ms")) config.traffic.level.itl = *itl / 1000;
   config.tokens_per_second = values.number("speed.rate");
   config.price_per_million_input = values.number("speed.price_per_million_input");
   config.price_per_million_output = values.number("speed.price_per_million_output");

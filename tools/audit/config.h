@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "properties/audits/matrix.h"
+#include "tools/audit/traffic.h"
 #include "tools/engines/client.h"
 #include "tools/engines/runner.h"
 
@@ -62,7 +63,7 @@ struct AuditConfig {
   bool inconclusive_is_failure = true;       ///< [gate] inconclusive = "fail"
   bool stops_at_violation = false;
   std::optional<ApproximateGate> approximate;
-  std::string arrivals;  ///< "", "poisson:RATE" or a file
+  Traffic traffic;
   double warm_up_s = 0;
   std::optional<double> tokens_per_second;  ///< of an arm, for plans
   std::optional<double> price_per_million_input, price_per_million_output;

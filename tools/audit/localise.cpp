@@ -68,9 +68,9 @@ GroupKey role_group(const Roles& roles, std::size_t position) {
 }
 
 /// Who else was on the engine when a request was sent, by the clients' clock.
-class Traffic {
+class Company {
  public:
-  explicit Traffic(const CheckContext& context) {
+  explicit Company(const CheckContext& context) {
     properties::audits::for_each_transcript(
         context, Arm::kSpeculative, [&](const AuditCase&, const Transcript& transcript) {
           if (const auto& timing = transcript.completion.timing) {
@@ -94,11 +94,11 @@ class Traffic {
   std::vector<double> sent_, ended_;
 };
 
-std::vector<GroupKey> trial_groups(const Transcript& transcript, const Traffic& traffic) {
+std::vector<GroupKey> trial_groups(const Transcript& transcript, const Company& company) {
   std::vector<GroupKey> groups;
   if (!transcript.request.prompt.empty())
     groups.push_back(number_group(kPromptLength, transcript.request.prompt.size()));
-  if (const auto count = traffic.in_flight(transcript))
+  if (const auto count = company.in_flight(transcript))
     groups.push_back(number_group(kInFlight, *count));
   const bool is_first = transcript.key.trial == 0 && transcript.key.repeat == 0;
   groups.push_back({kAsked, is_first ? 0 : 1, is_first ? "never" : "once at least"});
@@ -126,7 +126,7 @@ std::uint64_t stride_of(const CheckContext& context) {
   return tokens / kTokensMax + 1;
 }
 
-std::vector<FaultTable> of_known_law(const CheckContext& context, const Traffic& traffic) {
+std::vector<FaultTable> of_known_law(const CheckContext& context, const Company& company) {
   const std::uint64_t stride = stride_of(context);
   PlaceTables tables;
   std::map<std::pair<std::string, std::vector<Token>>, std::vector<double>> laws;
@@ -137,7 +137,7 @@ std::vector<FaultTable> of_known_law(const CheckContext& context, const Traffic&
           return;
         const std::span<const Token> tokens = transcript.completion.token_ids;
         if (laws.size() > kLawsMax) laws.clear();
-        const std::vector<GroupKey> of_trial = trial_groups(transcript, traffic);
+        const std::vector<GroupKey> of_trial = trial_groups(transcript, company);
         const Roles roles = roles_of(transcript.completion);
         for (std::size_t i = 0; i < tokens.size(); ++i) {
           auto& law = laws[{audit_case.id, {tokens.begin(), tokens.begin() + i}}];
@@ -189,7 +189,7 @@ Broken parted(const Completion& expected, const Completion& output) {
 /// Token by token, where each position can break and nothing behind the first that does is
 /// compared.
 std::vector<FaultTable> of_positions(
-    const Traffic& traffic, const std::vector<std::pair<const Transcript*, Broken>>& outputs) {
+    const Company& company, const std::vector<std::pair<const Transcript*, Broken>>& outputs) {
   ShareTables of_tokens, of_trials;
   for (const auto& [transcript, broken] : outputs) {
     const Roles roles = roles_of(transcript->completion);
@@ -198,7 +198,7 @@ std::vector<FaultTable> of_positions(
       if (!transcript->completion.steps.empty()) groups.push_back(role_group(roles, i));
       of_tokens.add(groups, broken.position == i);
     }
-    std::vector<GroupKey> groups = trial_groups(*transcript, traffic);
+    std::vector<GroupKey> groups = trial_groups(*transcript, company);
     add_accepted(groups, *transcript);
     of_trials.add(groups, broken.position.has_value());
   }
@@ -242,7 +242,7 @@ std::vector<std::pair<const Transcript*, Broken>> repeated_outputs(const CheckCo
 }
 
 /// Whatever else one trial can break: the audit is asked of each alone.
-std::vector<FaultTable> of_single_trials(const CheckContext& context, const Traffic& traffic) {
+std::vector<FaultTable> of_single_trials(const CheckContext& context, const Company& company) {
   std::vector<const Transcript*> all;
   properties::audits::for_each_transcript(
       context, Arm::kSpeculative,
@@ -258,7 +258,7 @@ std::vector<FaultTable> of_single_trials(const CheckContext& context, const Traf
     const auto& baseline = context.evidence.of(all[i]->key.case_id, Arm::kBaseline);
     if (const auto other = baseline.find(all[i]->key.trial); other != baseline.end())
       alone.add(other->second);
-    std::vector<GroupKey> groups = trial_groups(*all[i], traffic);
+    std::vector<GroupKey> groups = trial_groups(*all[i], company);
     add_accepted(groups, *all[i]);
     tables.add(groups,
                oracle::merged(properties::audits::judge_setting(
@@ -338,15 +338,15 @@ std::vector<std::string> lines_of(const std::vector<FaultTable>& tables) {
 }
 
 std::vector<FaultTable> tables_of(const CheckContext& context, const oracle::Verdict& verdict) {
-  const Traffic traffic(context);
+  const Company company(context);
   const std::string& id = context.info.id;
   if (id == "greedy_margin_parity" || id == "same_seed_identity")
-    return of_positions(traffic, paired_outputs(context));
-  if (id == "seed_repeats") return of_positions(traffic, repeated_outputs(context));
+    return of_positions(company, paired_outputs(context));
+  if (id == "seed_repeats") return of_positions(company, repeated_outputs(context));
   const bool is_law = verdict.claim == oracle::Claim::kMarginalLossless ||
                       verdict.claim == oracle::Claim::kSequenceLossless;
-  if (!is_law) return of_single_trials(context, traffic);
-  return context.settings.target != nullptr ? of_known_law(context, traffic) : of_two_arms(context);
+  if (!is_law) return of_single_trials(context, company);
+  return context.settings.target != nullptr ? of_known_law(context, company) : of_two_arms(context);
 }
 
 }  // namespace

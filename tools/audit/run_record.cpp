@@ -193,6 +193,13 @@ ordered_json gate_of(const RunRecord& record) {
   return json;
 }
 
+ordered_json level_of(const ServiceLevel& level) {
+  ordered_json json = ordered_json::object();
+  if (level.ttft) json["ttft_s"] = *level.ttft;
+  if (level.itl) json["itl_s"] = *level.itl;
+  return json;
+}
+
 ordered_json law_of(const RunRecord& record) {
   // A manifest is known by its name: its folder is another one on another machine.
   ordered_json law = {{"toy", fs::path(record.toy).filename().string()}};
@@ -207,7 +214,8 @@ std::vector<std::pair<std::string, std::string>> shared_facts(const RunRecord& r
           {"judge", dumped(json_of(record.judge))},
           {"law", dumped(law_of(record))},
           {"gate", dumped(gate_of(record))},
-          {"arrivals", dumped(ordered_json(record.arrivals))},
+          {"arrivals", dumped(ordered_json(record.traffic.arrivals))},
+          {"service_level", dumped(level_of(record.traffic.level))},
           {"not_exercised", dumped(ordered_json(record.not_exercised))},
           {"baseline", record.baseline.empty() ? "null" : record.baseline},
           {"speculative", record.speculative.empty() ? "null" : record.speculative}};
@@ -243,7 +251,12 @@ RunRecord read_record(const store::ObservationStore& store, const std::string& p
     record.inconclusive_is_failure = flag(field.at("inconclusive_is_failure"));
     if (const auto gate = field.find("approximate")) record.approximate = approximate_from(*gate);
   });
-  read("arrivals", [&](const Field& field, const auto&) { record.arrivals = field.text(); });
+  read("arrivals",
+       [&](const Field& field, const auto&) { record.traffic.arrivals = field.text(); });
+  read("service_level", [&](const Field& field, const auto&) {
+    if (const auto ttft = field.find("ttft_s")) record.traffic.level.ttft = ttft->number();
+    if (const auto itl = field.find("itl_s")) record.traffic.level.itl = itl->number();
+  });
   read("not_exercised",
        [&](const Field& field, const auto&) { record.not_exercised = texts(field); });
   read("baseline", [&](const Field& field, const std::string& text) {

@@ -26,7 +26,7 @@ struct RunRecord {
   /// What a lossy mode may cost. Of its score command a store keeps only that there was one, since
   /// what comes with a file is not started.
   std::optional<ApproximateGate> approximate;
-  std::string arrivals;  ///< of an open loop; empty: closed
+  Traffic traffic;
   std::vector<std::string> not_exercised;
   std::string baseline, speculative;  ///< who answered: identity_of(facts); empty: not told
   /// For the eyes of a reader: name -> words. May differ between files of one run.

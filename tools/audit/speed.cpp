@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 
+#include "tools/audit/busy_clock.h"
 #include "tools/audit/collector.h"
 #include "tools/audit/draft_divergence.h"
 
@@ -23,8 +24,14 @@ using properties::audits::Matrix;
 struct Timed {
   double latency = 0;
   std::uint64_t tokens = 0;
-  std::optional<double> ttft, decode;  ///< streamed in two pieces or more
+  std::optional<double> ttft, decode;  ///< streamed; in two pieces or more
   std::uint64_t decoded = 0;           ///< tokens behind the first piece
+
+  /// Of an answer in one piece there is nothing to wait for behind it.
+  std::optional<double> itl() const {
+    if (decode) return *decode / static_cast<double>(decoded);
+    return ttft ? std::optional<double>(0) : std::nullopt;
+  }
 };
 
 std::optional<Timed> timed(const Completion& completion) {
@@ -45,6 +52,44 @@ std::optional<Timed> timed(const Completion& completion) {
   return result;
 }
 
+/// Absent: it does not tell.
+std::optional<bool> keeps(const Timed& answer, const ServiceLevel& level) {
+  const auto itl = answer.itl();
+  if ((level.ttft && !answer.ttft) || (level.itl && !itl)) return std::nullopt;
+  return (!level.ttft || *answer.ttft <= *level.ttft) && (!level.itl || *itl <= *level.itl);
+}
+
+/// Tokens and busy time of an arm's answers.
+class Rates {
+ public:
+  explicit Rates(const ServiceLevel& level) : level_(level) {}
+
+  void add(const Timed& answer, const properties::Timing& timing) {
+    in_flight_.emplace_back(timing.due, timing.ended);
+    tokens_ += static_cast<double>(answer.tokens);
+    const std::optional<bool> is_good = keeps(answer, level_);
+    is_told_ = is_told_ && is_good.has_value();
+    if (!is_good || !*is_good) return;
+    ++good_;
+    good_tokens_ += static_cast<double>(answer.tokens);
+  }
+  void tell(ArmSpeed& speed) const {
+    const double seconds = BusyClock(in_flight_).total();
+    if (!(seconds > 0)) return;
+    speed.throughput = tokens_ / seconds;
+    if (!level_.is_stated() || !is_told_) return;
+    speed.goodput = good_tokens_ / seconds;
+    speed.good_share = static_cast<double>(good_) / static_cast<double>(in_flight_.size());
+  }
+
+ private:
+  const ServiceLevel& level_;
+  std::vector<std::pair<double, double>> in_flight_;
+  double tokens_ = 0, good_tokens_ = 0;
+  std::size_t good_ = 0;
+  bool is_told_ = true;
+};
+
 std::optional<double> quantile(std::vector<double> values, double share) {
   if (values.empty()) return std::nullopt;
   std::sort(values.begin(), values.end());
@@ -60,8 +105,9 @@ void count(const Completion& completion, ArmSpeed& arm) {
 }
 
 ArmSpeed arm_speed(const Matrix& matrix, const std::vector<const AuditCase*>& cases,
-                   const Evidence& evidence, Arm arm) {
+                   const Evidence& evidence, Arm arm, const ServiceLevel& level) {
   ArmSpeed speed;
+  Rates rates(level);
   std::vector<double> first, latencies;
   double decode = 0, decode_latency = 0, latency = 0;
   std::uint64_t decoded = 0, tokens = 0;
@@ -72,6 +118,7 @@ ArmSpeed arm_speed(const Matrix& matrix, const std::vector<const AuditCase*>& ca
       speed.tokens += transcript.completion.token_ids.size();
       count(transcript.completion, speed);
       if (!one) continue;
+      rates.add(*one, *transcript.completion.timing);
       latencies.push_back(one->latency);
       latency += one->latency;
       tokens += one->tokens;
@@ -82,6 +129,7 @@ ArmSpeed arm_speed(const Matrix& matrix, const std::vector<const AuditCase*>& ca
       decode_latency += one->latency;
     }
   }
+  rates.tell(speed);
   speed.ttft = quantile(first, 0.5);
   speed.latency = quantile(latencies, 0.5);
   speed.latency_tail = quantile(latencies, 0.99);
@@ -150,14 +198,32 @@ std::optional<oracle::speed::JackknifeInterval> ratio_of(const std::vector<Pair>
 
 CohortSpeed cohort_speed(const Matrix& matrix, const std::string& name,
                          const std::vector<const AuditCase*>& cases, const Evidence& evidence,
-                         double confidence) {
+                         double confidence, const ServiceLevel& level) {
   CohortSpeed cohort;
   cohort.name = name;
-  cohort.baseline = arm_speed(matrix, cases, evidence, Arm::kBaseline);
-  cohort.speculative = arm_speed(matrix, cases, evidence, Arm::kSpeculative);
+  cohort.baseline = arm_speed(matrix, cases, evidence, Arm::kBaseline, level);
+  cohort.speculative = arm_speed(matrix, cases, evidence, Arm::kSpeculative, level);
   cohort.is_streamed = cohort.baseline.itl && cohort.speculative.itl;
   cohort.ratio = ratio_of(pairs_of(cases, evidence, cohort.is_streamed), confidence);
   return cohort;
+}
+
+std::string cohort_of(const AuditCase& audit_case) {
+  return audit_case.cohort.empty() ? "all" : audit_case.cohort;
+}
+
+std::map<std::pair<std::string, Arm>, BusyClock> clocks_of(const Matrix& matrix,
+                                                           const Evidence& evidence) {
+  std::map<std::pair<std::string, Arm>, std::vector<std::pair<double, double>>> in_flight;
+  for (const AuditCase& each : matrix.cases)
+    for (const Arm arm : {Arm::kBaseline, Arm::kSpeculative})
+      for (const auto& [trial, transcript] : evidence.of(each.id, arm))
+        if (timed(transcript.completion))
+          in_flight[{cohort_of(each), arm}].emplace_back(transcript.completion.timing->due,
+                                                         transcript.completion.timing->ended);
+  std::map<std::pair<std::string, Arm>, BusyClock> clocks;
+  for (auto& [key, requests] : in_flight) clocks.emplace(key, BusyClock(std::move(requests)));
+  return clocks;
 }
 
 }  // namespace
@@ -173,21 +239,25 @@ std::optional<double> ArmSpeed::draft_acceptance() const {
 }
 
 std::vector<CohortSpeed> speeds_of(const Matrix& matrix, const Evidence& evidence,
-                                   double confidence) {
+                                   double confidence, const ServiceLevel& level) {
   std::vector<const AuditCase*> all;
   std::map<std::string, std::vector<const AuditCase*>> by_cohort;
   for (const AuditCase& each : matrix.cases) {
     all.push_back(&each);
     if (!each.cohort.empty()) by_cohort[each.cohort].push_back(&each);
   }
-  std::vector<CohortSpeed> speeds = {cohort_speed(matrix, "all", all, evidence, confidence)};
+  std::vector<CohortSpeed> speeds = {cohort_speed(matrix, "all", all, evidence, confidence, level)};
   for (const auto& [name, cases] : by_cohort)
-    speeds.push_back(cohort_speed(matrix, name, cases, evidence, confidence));
+    speeds.push_back(cohort_speed(matrix, name, cases, evidence, confidence, level));
   return speeds;
 }
 
-oracle::speed::Trace trace_of(const Matrix& matrix, const Evidence& evidence) {
+oracle::speed::Trace trace_of(const Matrix& matrix, const Evidence& evidence,
+                              const ServiceLevel& level) {
   oracle::speed::Trace trace;
+  trace.setup.slo_ttft = level.ttft;
+  trace.setup.slo_itl = level.itl;
+  const auto clocks = clocks_of(matrix, evidence);
   for (const AuditCase& each : matrix.cases) {
     for (const Arm arm : {Arm::kBaseline, Arm::kSpeculative}) {
       const auto side =
@@ -195,15 +265,15 @@ oracle::speed::Trace trace_of(const Matrix& matrix, const Evidence& evidence) {
       for (const auto& [trial, transcript] : evidence.of(each.id, arm)) {
         const Completion& completion = transcript.completion;
         const std::string name = each.id + "#" + std::to_string(trial);
-        const std::string cohort = each.cohort.empty() ? "all" : each.cohort;
+        const std::string cohort = cohort_of(each);
         if (const auto one = timed(completion)) {
           oracle::speed::Request request;
           request.request = name;
           request.arm = side;
           request.cohort = cohort;
-          request.arrival = completion.timing->due;
+          request.arrival = clocks.at({cohort, arm}).at(completion.timing->due);
           request.ttft = one->ttft;
-          if (one->decode) request.itl = *one->decode / static_cast<double>(one->decoded);
+          if (one->decode) request.itl = one->itl();
           request.latency = one->latency;
           request.output_tokens = static_cast<std::int64_t>(one->tokens);
           trace.requests.push_back(std::move(request));

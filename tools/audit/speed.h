@@ -14,6 +14,7 @@
 #include "properties/audits/evidence.h"
 #include "properties/audits/known_target.h"
 #include "properties/audits/matrix.h"
+#include "tools/audit/traffic.h"
 #include "tools/report/report.h"
 
 namespace draftproof::tools::audit {
@@ -29,6 +30,11 @@ struct ArmSpeed {
   std::optional<double> token_time;    ///< due to end over tokens, all answers together
   std::optional<double> decode_share;  ///< of latency, behind the first piece
   std::optional<double> cold_latency;  ///< of the first answer of an arm that was just started
+  std::optional<double> throughput;    ///< tokens a second while requests of it were in flight
+  /// Tokens of answers within the service level, a second of that time. Absent: no level is stated,
+  /// or one of the answers does not tell whether it keeps it.
+  std::optional<double> goodput;
+  std::optional<double> good_share;                        ///< answers within it
   std::optional<std::int64_t> drafted, accepted, emitted;  ///< the engine's own counts
   /// emitted / target calls, calls = emitted - accepted: each adds one token beyond what it kept.
   std::optional<double> committed_per_call() const;
@@ -46,17 +52,20 @@ struct CohortSpeed {
 
 /// Cohorts in the order of their names, behind "all" of them; cases without one are in "all" alone.
 std::vector<CohortSpeed> speeds_of(const properties::audits::Matrix& matrix,
-                                   const properties::audits::Evidence& evidence, double confidence);
+                                   const properties::audits::Evidence& evidence, double confidence,
+                                   const ServiceLevel& level = {});
 
 /// What engines tell step by step, for `oracle/speed`: one iteration a verification, one request an
-/// answer with times.
+/// answer with times. It arrives by the busy clock of its cohort and arm (busy_clock.h), so that
+/// rates of an arm do not count the turns of the other.
 oracle::speed::Trace trace_of(const properties::audits::Matrix& matrix,
-                              const properties::audits::Evidence& evidence);
+                              const properties::audits::Evidence& evidence,
+                              const ServiceLevel& level = {});
 
 /// Nothing when no answer has a time. Laws may be null: they tell how far drafts are.
 std::optional<report::Section> speed_section(
     const properties::audits::Matrix& matrix, const properties::audits::Evidence& evidence,
-    const std::string& arrivals, const properties::audits::KnownTarget* target = nullptr,
+    const Traffic& traffic, const properties::audits::KnownTarget* target = nullptr,
     const properties::audits::KnownTarget* draft = nullptr);
 
 }  // namespace draftproof::tools::audit

@@ -41,6 +41,9 @@ ordered_json json_of(const ArmSpeed& arm) {
           {"token_time_s", json_of(arm.token_time)},
           {"decode_share", json_of(arm.decode_share)},
           {"cold_latency_s", json_of(arm.cold_latency)},
+          {"tokens_per_second", json_of(arm.throughput)},
+          {"goodput_tokens_per_second", json_of(arm.goodput)},
+          {"within_service_level", json_of(arm.good_share)},
           {"committed_per_call", json_of(arm.committed_per_call())},
           {"draft_acceptance", json_of(arm.draft_acceptance())}};
 }
@@ -66,6 +69,31 @@ std::string sentence_of(const CohortSpeed& all) {
                      number(all.speculative.committed_per_call()));
 }
 
+std::string words_of(const ServiceLevel& level) {
+  std::string text;
+  if (level.ttft) text += "first token within " + time_words(level.ttft);
+  if (level.itl)
+    text += std::string(text.empty() ? "" : ", ") + "between tokens at most " +
+            time_words(level.itl) + " in the mean";
+  return text;
+}
+
+std::string goodput_of(const ArmSpeed& arm) {
+  if (!arm.goodput) return "not reported";
+  return fmt::format("{:.3g} ({:.0f}%)", *arm.goodput, 100 * *arm.good_share);
+}
+
+/// What people choose a setting by, where they say what an answer has to keep.
+std::string goodput_sentence(const CohortSpeed& all, const ServiceLevel& level) {
+  if (!level.is_stated()) return "";
+  const std::string terms = "Goodput (" + words_of(level) + "): ";
+  if (!all.baseline.goodput && !all.speculative.goodput)
+    return terms + "not reported; times to the first token and between tokens need " +
+           "sampling.stream = true.\n";
+  return terms + "tokens/s of busy time, and the share of answers within: baseline " +
+         goodput_of(all.baseline) + ", speculative " + goodput_of(all.speculative) + ".\n";
+}
+
 /// By cohort, in the order of the speeds.
 using Divergences = std::vector<std::optional<DraftDivergence>>;
 
@@ -84,33 +112,43 @@ ordered_json json_of(const std::optional<DraftDivergence>& divergence) {
           {"of", divergence->is_exact ? "known laws" : "logprobs of drafted tokens"}};
 }
 
-report::Table table_of(const std::vector<CohortSpeed>& speeds, const Divergences& divergences) {
+report::Table table_of(const std::vector<CohortSpeed>& speeds, const Divergences& divergences,
+                       bool has_level) {
   using report::Align;
-  report::Table table({{"cohort"},
-                       {"arm"},
-                       {"answers", Align::kRight},
-                       {"first token", Align::kRight},
-                       {"between tokens", Align::kRight},
-                       {"latency", Align::kRight},
-                       {"99%", Align::kRight},
-                       {"decoding", Align::kRight},
-                       {"committed a call", Align::kRight},
-                       {"accepted", Align::kRight},
-                       {"KL(target || draft)", Align::kRight},
-                       {"off / on", Align::kRight}});
+  std::vector<report::Column> columns = {{"cohort"},
+                                         {"arm"},
+                                         {"answers", Align::kRight},
+                                         {"first token", Align::kRight},
+                                         {"between tokens", Align::kRight},
+                                         {"latency", Align::kRight},
+                                         {"99%", Align::kRight},
+                                         {"decoding", Align::kRight},
+                                         {"committed a call", Align::kRight},
+                                         {"accepted", Align::kRight},
+                                         {"KL(target || draft)", Align::kRight},
+                                         {"off / on", Align::kRight}};
+  if (has_level) columns.push_back({"goodput", Align::kRight});
+  report::Table table(columns);
   for (std::size_t i = 0; i < speeds.size(); ++i)
     for (const bool is_baseline : {true, false}) {
       const CohortSpeed& cohort = speeds[i];
       const ArmSpeed& arm = is_baseline ? cohort.baseline : cohort.speculative;
       if (arm.answers == 0) continue;
-      table.add(
-          {cohort.name, is_baseline ? "baseline" : "speculative", report::grouped(arm.answers),
-           time_words(arm.ttft), time_words(arm.itl), time_words(arm.latency),
-           time_words(arm.latency_tail),
-           arm.decode_share ? fmt::format("{:.0f}%", 100 * *arm.decode_share) : "not reported",
-           is_baseline ? "" : number(arm.committed_per_call()),
-           is_baseline ? "" : number(arm.draft_acceptance()),
-           is_baseline ? "" : words_of(divergences[i]), is_baseline ? "" : ratio_text(cohort)});
+      std::vector<std::string> cells = {
+          cohort.name,
+          is_baseline ? "baseline" : "speculative",
+          report::grouped(arm.answers),
+          time_words(arm.ttft),
+          time_words(arm.itl),
+          time_words(arm.latency),
+          time_words(arm.latency_tail),
+          arm.decode_share ? fmt::format("{:.0f}%", 100 * *arm.decode_share) : "not reported",
+          is_baseline ? "" : number(arm.committed_per_call()),
+          is_baseline ? "" : number(arm.draft_acceptance()),
+          is_baseline ? "" : words_of(divergences[i]),
+          is_baseline ? "" : ratio_text(cohort)};
+      if (has_level) cells.push_back(goodput_of(arm));
+      table.add(cells);
     }
   return table;
 }
@@ -135,13 +173,14 @@ ordered_json metrics_json(const oracle::speed::Trace& trace) {
 
 std::optional<report::Section> speed_section(const properties::audits::Matrix& matrix,
                                              const properties::audits::Evidence& evidence,
-                                             const std::string& arrivals,
+                                             const Traffic& traffic,
                                              const properties::audits::KnownTarget* target,
                                              const properties::audits::KnownTarget* draft) {
-  const auto speeds = speeds_of(matrix, evidence, kConfidence);
+  const auto speeds = speeds_of(matrix, evidence, kConfidence, traffic.level);
   const CohortSpeed& all = speeds.front();
   if (!all.baseline.latency && !all.speculative.latency) return std::nullopt;
-  const std::string load = arrivals.empty() ? "closed loop" : "open loop, " + arrivals;
+  const std::string load =
+      traffic.arrivals.empty() ? "closed loop" : "open loop, " + traffic.arrivals;
   std::string notes = fmt::format(
       "Same prompts, same order in both arms ({}); warm-up left out. First answers of arms just "
       "begun: {} and {}.\n",
@@ -162,14 +201,17 @@ std::optional<report::Section> speed_section(const properties::audits::Matrix& m
                        {"draft_divergence", json_of(divergences.back())},
                        {"off_over_on", ratio}});
   }
-  const ordered_json json = {{"load", load},
-                             {"confidence", kConfidence},
-                             {"cohorts", cohorts},
-                             {"metrics", metrics_json(trace_of(matrix, evidence))}};
-  const report::Table table = table_of(speeds, divergences);
-  return report::Section{"speed", "Speed of these requests",
-                         sentence_of(all) + "\n" + table.text() + "\n" + notes,
-                         sentence_of(all) + "\n" + table.markdown() + "\n" + notes, json.dump()};
+  const ServiceLevel& level = traffic.level;
+  const ordered_json json = {
+      {"load", load},
+      {"confidence", kConfidence},
+      {"service_level", {{"ttft_s", json_of(level.ttft)}, {"itl_s", json_of(level.itl)}}},
+      {"cohorts", cohorts},
+      {"metrics", metrics_json(trace_of(matrix, evidence, level))}};
+  const report::Table table = table_of(speeds, divergences, level.is_stated());
+  const std::string says = sentence_of(all) + goodput_sentence(all, level) + "\n";
+  return report::Section{"speed", "Speed of these requests", says + table.text() + "\n" + notes,
+                         says + table.markdown() + "\n" + notes, json.dump()};
 }
 
 }  // namespace draftproof::tools::audit

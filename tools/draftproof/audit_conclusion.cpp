@@ -9,6 +9,7 @@
 
 #include "reference/error.h"
 #include "tools/audit/approximate_checks.h"
+#include "tools/audit/arm_roles.h"
 #include "tools/audit/speed.h"
 #include "tools/draftproof/check_run.h"
 #include "tools/draftproof/interrupt.h"
@@ -130,6 +131,8 @@ ExitCode conclude(const Conclusion& conclusion, const Streams& streams) {
   auto checks = audit::check_results(conclusion.record.matrix, conclusion.evidence,
                                      conclusion.judge, conclusion.settings);
   add_scores(conclusion, checks);
+  const auto faults = audit::role_faults(conclusion.record, conclusion.evidence);
+  audit::hold_open(faults, conclusion.record.matrix, conclusion.evidence, conclusion.judge, checks);
   if (!conclusion.changed.empty()) audit::take_back(checks, conclusion.changed);
   const audit::GateResult gate = audit::judge_gate(conclusion.gate, audit::today(), checks);
   const ExitCode code = code_of(conclusion, gate);
@@ -150,10 +153,12 @@ ExitCode conclude(const Conclusion& conclusion, const Streams& streams) {
     reporters.on(exempted);
   for (std::size_t i = 0; i < checks.size(); ++i) reporters.on(report::CheckFinished{i, checks[i]});
   if (auto speed = audit::speed_section(conclusion.record.matrix, conclusion.evidence,
-                                        conclusion.record.arrivals, conclusion.judge.target,
+                                        conclusion.record.traffic, conclusion.judge.target,
                                         conclusion.judge.draft))
     reporters.on(*speed);
   for (const std::string& warning : conclusion.warnings) reporters.on(report::Warning{warning});
+  for (const std::string& fault : {faults.baseline, faults.speculative})
+    if (!fault.empty()) reporters.on(report::Warning{fault});
   if (const std::string coarse = coarseness_of(checks, conclusion.judge.effect_tv); !coarse.empty())
     reporters.on(report::Warning{coarse});
   if (code != ExitCode::kUpheld)

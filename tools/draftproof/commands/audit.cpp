@@ -240,7 +240,7 @@ ExitCode audit_command(const AuditRunSettings& settings, const Streams& streams)
   }
   const AuditConfig& config = loaded.config;
   audit::need_arms(config);
-  if (!config.arrivals.empty()) audit::Arrivals(config.arrivals, config.seed);
+  if (!config.traffic.arrivals.empty()) audit::Arrivals(config.traffic.arrivals, config.seed);
   Run run{settings, config, {}, {}, output_settings(settings.output, streams)};
   if (!settings.shard.empty()) run.shard = audit::shard_from(settings.shard);
   run.place = place_of(settings, config, run.shard);
