@@ -30,8 +30,9 @@ endforeach()
 # Labels of many small files, compiled in batches where those are on; but for the files whose cases
 # are called as those of their neighbours.
 set(draftproof_batched_tests reference_unit reference_exact oracle_unit oracle_exact fixtures_exact
-  tools_unit)
+  tools_unit tools_engine gpu_unit properties_unit properties_property)
 file(GLOB draftproof_alike_tests CONFIGURE_DEPENDS
+  tests/gpu/acceptance_test.cpp tests/gpu/interface_calls_test.cpp tests/gpu/*_launches_test.cpp
   tests/reference/adjustments_test.cpp tests/reference/block_*test.cpp
   tests/reference/chain_test.cpp tests/reference/composed_methods_exact_test.cpp
   tests/reference/coupled_rule_exact_test.cpp tests/reference/greedy_test.cpp
@@ -44,7 +45,8 @@ file(GLOB draftproof_alike_tests CONFIGURE_DEPENDS
   tests/reference/tree_*test.cpp tests/reference/vocabulary_map_test.cpp
   tests/oracle/certificate_exact_test.cpp tests/fixtures/block_faults_exact_test.cpp
   tests/fixtures/drafter_faults_exact_test.cpp tests/fixtures/length_faults_exact_test.cpp
-  tests/fixtures/tree_faults_exact_test.cpp tests/tools/contract_comparison_test.cpp)
+  tests/fixtures/tree_faults_exact_test.cpp tests/properties/subtly_wrong_property_test.cpp
+  tests/tools/contract_comparison_test.cpp tests/tools/engine_arms_engine_test.cpp)
 set_source_files_properties(${draftproof_alike_tests} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 
 # A stand-in for libcublas, opened as the real one is.
@@ -68,14 +70,15 @@ function(draftproof_tests folder label)
   if(${folder}_${label} IN_LIST draftproof_batched_tests)
     draftproof_in_batches(${target})
   endif()
-  # One set of precompiled headers a folder: its first label makes them, the others reuse them.
-  get_property(first GLOBAL PROPERTY draftproof_tests_of_${folder})
+  # Headers are precompiled once for all that share them: half a minute a set.
+  set(headers <gtest/gtest.h> <gmock/gmock.h> ${draftproof_headers_${folder}})
+  string(MD5 key "${headers}")
+  get_property(first GLOBAL PROPERTY draftproof_tests_${key})
   if(first)
     target_precompile_headers(${target} REUSE_FROM ${first})
   else()
-    set_property(GLOBAL PROPERTY draftproof_tests_of_${folder} ${target})
-    target_precompile_headers(${target} PRIVATE <gtest/gtest.h> <gmock/gmock.h>
-      ${draftproof_headers_${folder}})
+    set_property(GLOBAL PROPERTY draftproof_tests_${key} ${target})
+    target_precompile_headers(${target} PRIVATE ${headers})
   endif()
   # Long literals joined to strings: another overrun that g++ 12 invents (GCC bug 105329). Compiling
   # is most of a first run, and what tests wait for is in the libraries: -O1 takes a third off it.
