@@ -52,6 +52,7 @@ class Records : public testing::Test {
     record.toy = "markov";
     record.required_claims = {"greedy-exact"};
     record.not_exercised = {"grammars"};
+    record.traffic = {"poisson:4", {.ttft = 0.5, .itl = {}}};
     record.speculative = R"({"engine":"x"})";
     record.told = {{"speculative", "x at http://127.0.0.1:1"}};
     return record;
@@ -93,6 +94,9 @@ TEST_F(Records, ComeBackAsTheyWereWritten) {
   const fs::path file = keep("a", written, {});
   const ObservationStore store(file, ObservationStore::Mode::kRead);
   const RunRecord read = read_record(store, file.string());
+  EXPECT_EQ(read.traffic.arrivals, "poisson:4");
+  EXPECT_EQ(read.traffic.level.ttft, 0.5);
+  EXPECT_FALSE(read.traffic.level.itl);
   EXPECT_EQ(shared_facts(read), shared_facts(written));
   EXPECT_EQ(read.told, written.told);
   ASSERT_EQ(read.matrix.cases.size(), world.matrix.cases.size());
