@@ -160,18 +160,19 @@ std::vector<report::Fact> run_facts(const RunRecord& record, const Evidence& evi
   return facts;
 }
 
+void take_back(oracle::Verdict& verdict, const std::string& why) {
+  verdict.kind = oracle::VerdictKind::kInconclusive;
+  verdict.label = oracle::Label::kNone;
+  verdict.evidence = "not judged: " + why;
+  verdict.witness.reset();
+  verdict.log_e_value.reset();
+  verdict.effect.reset();
+  verdict.bound.reset();
+  verdict.smallest_visible_effect.clear();
+}
+
 void take_back(std::vector<CheckResult>& checks, const std::string& why) {
-  for (CheckResult& check : checks) {
-    oracle::Verdict& verdict = check.verdict;
-    verdict.kind = oracle::VerdictKind::kInconclusive;
-    verdict.label = oracle::Label::kNone;
-    verdict.evidence = "not judged: " + why;
-    verdict.witness.reset();
-    verdict.log_e_value.reset();
-    verdict.effect.reset();
-    verdict.bound.reset();
-    verdict.smallest_visible_effect.clear();
-  }
+  for (CheckResult& check : checks) take_back(check.verdict, why);
 }
 
 void write_findings(const std::filesystem::path& folder, const std::vector<CheckResult>& checks,

@@ -27,6 +27,8 @@ std::vector<report::CheckExempted> exemptions(const properties::audits::Matrix& 
 std::vector<report::Fact> run_facts(const RunRecord& record,
                                     const properties::audits::Evidence& evidence);
 
+/// A verdict that has no ground: inconclusive, and `why` in place of its evidence.
+void take_back(oracle::Verdict& verdict, const std::string& why);
 /// Nothing that came may be judged: `why` takes the place of every violation and every upheld line.
 void take_back(std::vector<report::CheckResult>& checks, const std::string& why);
 
