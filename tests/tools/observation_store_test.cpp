@@ -193,6 +193,34 @@ TEST_F(Observations, WhatIsNoRunStoreIsNamed) {
   EXPECT_THAT(complaint(Mode::kAppend), HasSubstr(file_.string()));
 }
 
+TEST_F(Observations, ARunThatEndedBeforeItBeganIsNamedAndGoesOn) {
+  fs::create_directories(file_.parent_path());
+  for (const bool has_a_page : {false, true}) {
+    fs::remove(file_);
+    std::ofstream(file_).flush();
+    if (has_a_page) {
+      EXPECT_EQ(sql("PRAGMA journal_mode = WAL"), "done");
+    }
+    EXPECT_THAT(complaint(Mode::kRead), HasSubstr("the run ended before it began"));
+    keep(batch(0, 2));
+    EXPECT_EQ(rows(), 2u);
+  }
+}
+
+TEST_F(Observations, AFileThatWasRemovedOrReplacedIsSaidAndNotWrittenTo) {
+  for (const bool is_replaced : {false, true}) {
+    fs::remove_all(file_.parent_path());
+    ObservationStore store(file_, Mode::kCreate);
+    store.append(batch(0, 1));
+    fs::rename(file_, folder_ / "away.sqlite");
+    if (is_replaced) fs::copy_file(folder_ / "away.sqlite", file_);
+    EXPECT_THAT(complaint_of([&] { store.append(batch(1, 1)); }), HasSubstr("removed or replaced"));
+    fs::rename(folder_ / "away.sqlite", file_);
+    store.append(batch(1, 1));
+    EXPECT_EQ(store.read().size(), 2u);
+  }
+}
+
 TEST_F(Observations, AnotherSchemaIsNamed) {
   keep(batch(0, 1));
   EXPECT_EQ(sql("PRAGMA user_version = 2"), "done");

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -52,6 +53,8 @@ CREATE TRIGGER transcripts_stay BEFORE DELETE ON transcripts
 /// What a code of SQLite means for whoever named the file.
 [[noreturn]] void fail(const fs::path& path, sqlite3* database, int code) {
   const int system = database == nullptr ? 0 : sqlite3_system_errno(database);
+  // The index of the log is not grown by SQLite's writes: its want of room is an I/O error.
+  if ((code & 0xff) == SQLITE_IOERR && (system == ENOSPC || system == EDQUOT)) code = SQLITE_FULL;
   const std::string words = database == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(database);
   switch (code & 0xff) {
     case SQLITE_NOTADB:
@@ -113,6 +116,7 @@ struct ObservationStore::Parts {
   fs::path path;
   sqlite3* database = nullptr;
   int lock = -1;
+  struct ::stat opened = {};  ///< the file that is written
 
   ~Parts() {
     sqlite3_close(database);
@@ -191,6 +195,21 @@ struct ObservationStore::Parts {
     run("COMMIT");
   }
 
+  /// A run that ended before its tables were there, for want of room or by a kill.
+  bool is_blank() const {
+    return number("PRAGMA application_id") == 0 &&
+           number("SELECT COUNT(*) FROM sqlite_schema") == 0;
+  }
+
+  /// SQLite writes on to a file that no path leads to any more, and all of it would be lost.
+  void need_the_same_file() const {
+    struct ::stat now = {};
+    if (::stat(path.c_str(), &now) != 0 || now.st_ino != opened.st_ino ||
+        now.st_dev != opened.st_dev)
+      fail(path, "was removed or replaced while the audit wrote to it; what it held is lost: " +
+                     std::string("audit again"));
+  }
+
   void refuse_others() const {
     if (number("PRAGMA application_id") != kApplicationId)
       fail(path, "is a database of another program; name a run.sqlite of draftproof audit");
@@ -220,13 +239,16 @@ ObservationStore::ObservationStore(const fs::path& path, Mode mode)
     const bool is_frozen =
         ::access(folder.c_str(), W_OK) != 0 && !has_content(path.string() + "-wal");
     parts_->open(SQLITE_OPEN_READONLY, is_frozen);
+    if (parts_->is_blank())
+      fail(path, "holds nothing: the run ended before it began; resume it, or audit again");
     parts_->refuse_others();
     return;
   }
   parts_->take_lock();
   parts_->open(SQLITE_OPEN_READWRITE | (mode == Mode::kCreate ? SQLITE_OPEN_CREATE : 0), false);
-  if (mode == Mode::kCreate) parts_->begin_run();
+  if (mode == Mode::kCreate || parts_->is_blank()) parts_->begin_run();
   parts_->refuse_others();
+  ::stat(path.c_str(), &parts_->opened);
   // A crash of the process loses nothing that was committed; one of the machine the last batches.
   parts_->run("PRAGMA synchronous = NORMAL");
 }
@@ -255,6 +277,7 @@ std::string ObservationStore::get(const std::string& name) const {
 
 void ObservationStore::append(const std::vector<Transcript>& transcripts) {
   if (transcripts.empty()) return;
+  parts_->need_the_same_file();
   parts_->run("BEGIN IMMEDIATE");
   try {
     Parts::Statement select(*parts_,
@@ -297,6 +320,8 @@ void ObservationStore::read_into(properties::audits::Evidence& evidence) const {
                           "SELECT case_id, arm, repeat, trial, line FROM transcripts "
                           "ORDER BY case_id, arm, repeat, trial");
   while (select.step()) {
+    if (sqlite3_column_type(select.get(), 0) != SQLITE_TEXT)  // a file that was cut at its end
+      fail(parts_->path, parts_->database, SQLITE_CORRUPT);
     const std::string place = parts_->path.string() + ": trial " +
                               std::string(text_of(select.get(), 3)) + " of " +
                               std::string(text_of(select.get(), 0));
