@@ -66,6 +66,22 @@ TEST(DoctorCommand, ShowsItsAddressesInItsUsage) {
   EXPECT_THAT(result.out, HasSubstr("Usage: draftproof doctor [OPTIONS] [URL] [URL2]"));
 }
 
+TEST(DoctorCommand, AsksNobodyWhatItCannotKeep) {
+  const TemporaryFolder folder;
+  const std::string file = folder.write("file", "");
+  for (const std::string& place : {file, file + "/below"}) {
+    const CommandResult result =
+        draftproof({"doctor", "http://127.0.0.1:9", "--report-dir", place});
+    EXPECT_EQ(result.exit_code, 3);
+    EXPECT_EQ(result.err, "draftproof: " + place +
+                              ": cannot write: Not a directory; choose another folder with "
+                              "--report-dir\n");
+    EXPECT_THAT(
+        draftproof({"doctor", "http://127.0.0.1:9", "--report-dir", place, "--report", "none"}).err,
+        HasSubstr("127.0.0.1:9"));
+  }
+}
+
 TEST(DoctorCommand, CannotStartWithoutAServer) {
   const CommandResult nobody = draftproof({"doctor", "http://127.0.0.1:9"});
   EXPECT_EQ(nobody.exit_code, 3);

@@ -60,6 +60,11 @@ std::string why_unwritable(const fs::path& folder) {
   return ::access(nearest.c_str(), W_OK | X_OK) == 0 ? "" : std::strerror(errno);
 }
 
+void need_writable(const fs::path& report_dir) {
+  const std::string reason = why_unwritable(report_dir);
+  if (!reason.empty()) fail(report_dir, reason, kAnotherReportDir);
+}
+
 void write_atomically(const fs::path& path, std::string_view content, std::string_view remedy) {
   std::error_code error;
   if (path.has_parent_path()) fs::create_directories(path.parent_path(), error);

@@ -18,6 +18,9 @@ std::string why_unwritable(const std::filesystem::path& folder);
 /// What to do about a report folder that cannot be written.
 inline constexpr std::string_view kAnotherReportDir = "choose another folder with --report-dir";
 
+/// Throws Error(kEnvironment) with the remedy where why_unwritable() speaks.
+void need_writable(const std::filesystem::path& report_dir);
+
 /// Creates the folder when needed. Throws Error(kEnvironment) naming the path and the remedy.
 void write_atomically(const std::filesystem::path& path, std::string_view content,
                       std::string_view remedy = kAnotherReportDir);

@@ -66,14 +66,6 @@ RunPlace place_of(const AuditRunSettings& settings, const AuditConfig& config,
   return place;
 }
 
-void need_room(const RunPlace& place) {
-  const std::string reason = store::why_unwritable(place.report_dir.string());
-  if (!reason.empty())
-    throw Error(ErrorKind::kEnvironment,
-                "cannot write: " + reason + "; " + std::string(store::kAnotherReportDir),
-                place.report_dir.string());
-}
-
 /// The manifest lies beside the transcripts, so that they are judged anywhere.
 void keep_manifest(const std::string& toy, const fs::path& folder) {
   if (!toy.ends_with(".json")) return;
@@ -244,7 +236,7 @@ ExitCode audit_command(const AuditRunSettings& settings, const Streams& streams)
   Run run{settings, config, {}, {}, output_settings(settings.output, streams)};
   if (!settings.shard.empty()) run.shard = audit::shard_from(settings.shard);
   run.place = place_of(settings, config, run.shard);
-  need_room(run.place);
+  store::need_writable(run.place.report_dir);
   formats_of(config.reports);
   known_findings(settings.known, config.file.parent_path().string());
   audit::Arms arms(config, run.place.folder());

@@ -60,6 +60,8 @@ ExitCode examine_servers(const DoctorCommandSettings& settings, const Streams& s
   }
   if (!config.baseline.is_given()) config.is_one_server = true;
   audit::need_arms(config);
+  const bool is_kept = config.reports != "none";
+  if (is_kept) store::need_writable(config.report_dir);
   const audit::Arms arms(config, std::filesystem::path(config.report_dir) / "doctor");
   audit::DoctorSettings doctor = audit::doctor_settings(config);
   std::vector<audit::Patient> patients = audit::patients_of(config, arms);
@@ -73,8 +75,7 @@ ExitCode examine_servers(const DoctorCommandSettings& settings, const Streams& s
   }
   const audit::DoctorReport report = audit::examine(std::move(patients), doctor);
   streams.out << audit::page_of(report, form_of(settings.format));
-  if (config.reports != "none") {
-    std::filesystem::create_directories(config.report_dir);
+  if (is_kept) {
     const auto file = audit::doctor_file(config.report_dir, !config.is_one_server);
     store::write_atomically(file.string(), audit::page_of(report, audit::DoctorForm::kJson));
     fmt::print(streams.err, "kept in {}, where `draftproof plan` reads rates and capabilities\n",
