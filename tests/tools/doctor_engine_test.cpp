@@ -131,6 +131,20 @@ TEST_F(DoctorPair, IsReadyWhenItIsRight) {
   EXPECT_TRUE(report.arms[0].tokens_per_second);
 }
 
+/// A server's counter of all tokens grows without any draft; one of drafts does not.
+TEST_F(DoctorPair, IsToldApartByCountersOfDraftsAlone) {
+  for (const auto& [name, standing] :
+       std::map<std::string, std::string>{{"tokens", "yes"}, {"tokens_of_drafts", "NO"}}) {
+    const auto counting = std::make_shared<ChangedArm>(baseline());
+    counting->change_facts = [name, calls = 0](ArmFacts& facts) mutable {
+      facts.counters = {{name, ++calls}};
+    };
+    const DoctorReport report = examined(counting, speculative(), settings_of(8));
+    EXPECT_THAT(answer(report, "baseline", "makes no drafts"), testing::StartsWith(standing))
+        << name;
+  }
+}
+
 TEST_F(DoctorPair, WithDraftsInBothArmsIsNotReady) {
   const DoctorReport report = examined(speculative(), speculative(), settings_of(8));
   EXPECT_THAT(answer(report, "baseline", "makes no drafts"), testing::StartsWith("NO"));

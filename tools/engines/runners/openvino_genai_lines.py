@@ -150,7 +150,7 @@ def main():
         if not is_speculative:
             facts["method"] = ""
         # tokens_of_drafts: tokens less steps, which moves where drafts are accepted.
-        names = ["num_draft_tokens", "num_accepted_tokens", "tokens", "tokens_of_drafts"]
+        names = ["num_draft_tokens", "num_accepted_tokens", "tokens_of_drafts"]
         totals = dict.fromkeys(names, 0)
 
         def tell():
@@ -168,7 +168,6 @@ def main():
                 "finish_reason": word,
             }
             steps = len(result.perf_metrics.raw_metrics.m_new_token_times)
-            totals["tokens"] += len(tokens)
             totals["tokens_of_drafts"] += max(0, len(tokens) - steps)
             counters = counters_of(result, is_speculative)
             if counters:
