@@ -145,6 +145,20 @@ TEST_F(DoctorPair, IsToldApartByCountersOfDraftsAlone) {
   }
 }
 
+/// As openvino-genai 2026.4 does where a draft ends behind the cap: a finding, and no obstacle.
+TEST_F(DoctorPair, ThatCountsWrongCanBeJudgedAllTheSame) {
+  auto miscounting = changed();
+  miscounting->change = [](const SamplingRequest&, Completion& completion) {
+    if (completion.counters) completion.counters->emitted += 3;
+  };
+  const DoctorReport report = examined(baseline(), miscounting, settings_of(8));
+  EXPECT_THAT(answer(report, "speculative", "answers what it is asked"),
+              testing::StartsWith("yes"));
+  EXPECT_THAT(answer(report, "speculative", "counts the tokens that it gives"),
+              HasSubstr("it counts 15 tokens where 12 came"));
+  EXPECT_EQ(audit::exit_code_of(report), 2);
+}
+
 TEST_F(DoctorPair, WithDraftsInBothArmsIsNotReady) {
   const DoctorReport report = examined(speculative(), speculative(), settings_of(8));
   EXPECT_THAT(answer(report, "baseline", "makes no drafts"), testing::StartsWith("NO"));

@@ -34,12 +34,22 @@ std::string malformed(const Patient& patient, const std::vector<SamplingRequest>
       if (id < 0 || (can.vocab_size > 0 && id >= can.vocab_size))
         return fmt::format("the id {} came, which is outside of its vocabulary of {}", id,
                            can.vocab_size);
-    if (each.counters && each.counters->emitted != 0 &&
-        each.counters->emitted != static_cast<std::int64_t>(each.token_ids.size()))
-      return fmt::format("it counts {} tokens where {} came", each.counters->emitted,
-                         each.token_ids.size());
   }
   return "";
+}
+
+/// A wrong count is a finding about the engine (counter_identities), and nothing that keeps anybody
+/// from judging its tokens.
+void probe_counts(Bench& bench, const Patient& patient,
+                  const std::vector<Completion>& completions) {
+  for (const Completion& each : completions) {
+    const auto came = static_cast<std::int64_t>(each.token_ids.size());
+    if (!each.counters || each.counters->emitted == 0 || each.counters->emitted == came) continue;
+    bench.add({to_string(patient.arm), "counts the tokens that it gives", Standing::kFails,
+               fmt::format("it counts {} tokens where {} came", each.counters->emitted, came),
+               "take no rate from these counters; counter_identities says how often", false});
+    return;
+  }
 }
 
 std::vector<SamplingRequest> seeded(Bench& bench, const Patient& patient, std::size_t prompt,
@@ -113,7 +123,9 @@ void probe_answers(Bench& bench, Patient& patient) {
     finding.remedy = "look into the server's log; `--engine` names its protocol";
   }
   bench.add(finding);
-  if (finding.standing == Standing::kFails || !can_draw) return;
+  if (finding.standing == Standing::kFails) return;
+  probe_counts(bench, patient, completions);
+  if (!can_draw) return;
   const std::size_t several = distinct(completions);
   Finding draws{subject,
                 "draws at temperature 1",
