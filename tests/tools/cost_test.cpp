@@ -217,16 +217,17 @@ TEST(RegisterTable, HasOurEntriesAndThoseOfFetchedFolders) {
   std::filesystem::create_directories(folder / "somebody");
   std::ofstream(folder / "somebody" / "registers.csv")
       << "# ptxas 13\nmodule,entry,architecture,registers,spilled_bytes,stack_bytes,shared_bytes\n"
-         "m,theirs,sm_90a,40,8,0,16\nm,other,sm_80,1,0,0,0\n";
+         "m,theirs,sm_90a,40,8,0,16\nm,other,sm_80,1,0,0,0\nm_no_draft,theirs,sm_90a,20,0,0,0\n";
   const RegisterTable table(folder);
   std::filesystem::remove_all(folder);
-  ASSERT_TRUE(table.of("theirs").has_value());
-  EXPECT_EQ(table.of("theirs")->registers, 40u);
-  EXPECT_EQ(table.of("theirs")->spilled_bytes, 8u);
-  EXPECT_FALSE(table.of("other").has_value());
+  ASSERT_TRUE(table.of("m", "theirs").has_value());
+  EXPECT_EQ(table.of("m", "theirs")->registers, 40u);
+  EXPECT_EQ(table.of("m", "theirs")->spilled_bytes, 8u);
+  EXPECT_EQ(table.of("m_no_draft", "theirs")->registers, 20u) << "a variant has the same entry";
+  EXPECT_FALSE(table.of("m", "other").has_value());
   if (!gpu::kernels_are_embedded()) return;
-  ASSERT_TRUE(table.of("draftproof_verify_chain_f32").has_value());
-  EXPECT_EQ(table.of("draftproof_verify_chain_f32")->spilled_bytes, 0u);
+  ASSERT_TRUE(table.of("chain", "draftproof_verify_chain_f32").has_value());
+  EXPECT_EQ(table.of("chain", "draftproof_verify_chain_f32")->spilled_bytes, 0u);
 }
 
 TEST(CostReport, SaysThatNothingRanOnHardwareUnlessItDid) {

@@ -66,7 +66,7 @@ LaunchCost cost_of(const RecordedLaunch& launch, const RegisterTable& table) {
   cost.blocks = launch.options.grid.count();
   cost.block_threads = launch.options.block.count();
   cost.dynamic_shared_bytes = launch.options.dynamic_shared_bytes;
-  cost.allotted = table.of(launch.entry);
+  cost.allotted = table.of(launch.module_name, launch.entry);
   cost.profile = launch.report.profile;
   return cost;
 }

@@ -25,12 +25,14 @@ void RegisterTable::add(std::string_view table) {
     std::istringstream parts(line);
     for (std::string cell; std::getline(parts, cell, ',');) cells.push_back(cell);
     if (cells.size() != 7 || !cells[2].starts_with("sm_90")) continue;
-    lines_[cells[1]] = {std::stoull(cells[3]), std::stoull(cells[4]), std::stoull(cells[6])};
+    lines_[{cells[0], cells[1]}] = {std::stoull(cells[3]), std::stoull(cells[4]),
+                                    std::stoull(cells[6])};
   }
 }
 
-std::optional<Registers> RegisterTable::of(const std::string& entry) const {
-  const auto found = lines_.find(entry);
+std::optional<Registers> RegisterTable::of(const std::string& module,
+                                           const std::string& entry) const {
+  const auto found = lines_.find({module, entry});
   if (found == lines_.end()) return std::nullopt;
   return found->second;
 }

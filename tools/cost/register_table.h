@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace draftproof::tools::cost {
 
@@ -18,13 +19,14 @@ class RegisterTable {
  public:
   /// Our entries for sm_90, and those of every registers.csv in a folder of `third_party`.
   explicit RegisterTable(const std::filesystem::path& third_party);
-  /// Nothing for an entry that no table has.
-  std::optional<Registers> of(const std::string& entry) const;
+  /// Of an entry of a module, which is a file's name without .ptx: variants that were compiled from
+  /// one source share the names of their entries. Nothing where no table has it.
+  std::optional<Registers> of(const std::string& module, const std::string& entry) const;
 
  private:
   void add(std::string_view table);
 
-  std::map<std::string, Registers> lines_;
+  std::map<std::pair<std::string, std::string>, Registers> lines_;  ///< by module and entry
 };
 
 }  // namespace draftproof::tools::cost
