@@ -46,13 +46,14 @@ std::string missing(const AuditInfo& info, const Matrix& matrix, std::size_t set
   const auto has_logprobs = [](const Capabilities& arm) {
     return arm.logprobs != LogprobKind::kNone;
   };
-  if (info.needs_known_law && settings.target == nullptr) return "the target's law is not known";
+  if (info.needs_known_law && settings.target == nullptr)
+    return "the target's law is not known: it is for toys (--toy)";
   if (info.needs_counters && !speculative.reports_counters) return "the engine reports no counters";
   if (info.needs_logprobs && !has_logprobs(baseline) && !has_logprobs(speculative))
     return "the engine reports no logprobs";
   if (info.needs_logprobs && !info.is_for_one_server &&
       matrix.settings[setting].request.logprob_count < 0)
-    return "the setting asks for no logprobs";
+    return "the setting asks for no logprobs (sampling.logprobs)";
   if (info.id == "support_of_filters" && settings.target == nullptr &&
       asks_for_nothing_to_judge_filters_by(matrix.settings[setting].request))
     return "the target's law is not known, and the setting asks for no candidates (logprobs)";
@@ -201,6 +202,20 @@ std::vector<Check> checks_of(const Matrix& matrix, const JudgeSettings& settings
     }
   }
   return checks;
+}
+
+std::string absence_of(const AuditInfo& info, const Matrix& matrix, const JudgeSettings& settings) {
+  const auto& names = settings.audits;
+  const bool is_named = std::find(names.begin(), names.end(), info.id) != names.end();
+  if (!names.empty() && !is_named) return kLeftOut;
+  std::string lack =
+      info.is_sampled ? "no setting has a temperature above 0" : "no setting has temperature 0";
+  for (std::size_t setting = 0; setting < matrix.settings.size(); ++setting) {
+    if (!speaks_of(info, matrix.settings[setting])) continue;
+    lack = is_named ? "" : missing(info, matrix, setting, settings);
+    if (lack.empty()) break;
+  }
+  return lack;
 }
 
 std::vector<Verdict> judge(const Matrix& matrix, const Evidence& evidence,

@@ -83,6 +83,12 @@ struct Check {
 /// for a name that is none.
 std::vector<Check> checks_of(const Matrix& matrix, const JudgeSettings& settings);
 
+inline constexpr const char* kLeftOut = "left out by [audits] include";
+
+/// Why this audit is a check in no setting of the matrix: kLeftOut, "no setting has
+/// temperature 0", "the engine reports no logprobs". Empty: it is one.
+std::string absence_of(const AuditInfo& info, const Matrix& matrix, const JudgeSettings& settings);
+
 /// One verdict a check, in the order of checks_of(). Checks without evidence are inconclusive and
 /// say what is missing. Verdict::setting is the setting's id.
 std::vector<oracle::Verdict> judge(const Matrix& matrix, const Evidence& evidence,

@@ -119,7 +119,7 @@ TEST(Judge, SaysWhatIsMissingOfAnAuditThatWasAskedFor) {
   audit.settings.target = nullptr;
   const Verdict verdict = audit.verdict("next_token_law");
   EXPECT_EQ(verdict.kind, VerdictKind::kInconclusive);
-  EXPECT_EQ(verdict.evidence, "the target's law is not known");
+  EXPECT_EQ(verdict.evidence, "the target's law is not known: it is for toys (--toy)");
   for (const Verdict& each : audit.verdicts()) {
     EXPECT_NE(each.property, "next_token_law");
     EXPECT_NE(each.property, "support_of_filters") << "no candidates were asked for either";

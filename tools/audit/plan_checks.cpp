@@ -87,36 +87,7 @@ class Checks {
     return planned;
   }
 
-  /// Audits that speak of nothing here, and why.
-  std::vector<std::string> silent(bool knows_law) const {
-    std::vector<std::string> lines;
-    const auto& infos = properties::audits::audit_infos();
-    for (std::size_t i = 0; i < infos.size(); ++i) {
-      const bool speaks = std::any_of(checks_.begin(), checks_.end(),
-                                      [&](const auto& check) { return check.audit == i; });
-      const bool asked = config_.audits.empty() ||
-                         std::find(config_.audits.begin(), config_.audits.end(), infos[i].id) !=
-                             config_.audits.end();
-      if (!speaks && asked) lines.push_back(infos[i].id + ": " + why_not(infos[i], knows_law));
-    }
-    return lines;
-  }
-
  private:
-  std::string why_not(const AuditInfo& info, bool knows_law) const {
-    if (info.needs_known_law && !knows_law) return "nobody knows the law; name a toy (--toy)";
-    if (info.is_for_one_server && !config_.is_one_server) return "there is a baseline arm";
-    if (info.needs_baseline && config_.is_one_server) return "there is no baseline arm";
-    if (info.needs_lossy_mode) return "no lossy mode is declared";
-    if (info.needs_grammar) return "no setting has a grammar";
-    if (info.needs_counters && !ground_.speculative.reports_counters)
-      return "the engine reports no counters";
-    if (info.needs_logprobs && ground_.speculative.logprobs == LogprobKind::kNone)
-      return "the engine reports no logprobs";
-    if (info.is_greedy && !info.is_sampled) return "no setting is greedy";
-    return "no setting draws";
-  }
-
   std::size_t cells_of(const Setting& setting) const {
     const auto top_k = setting.request.sampling.top_k;
     const auto vocab = static_cast<std::size_t>(std::max(ground_.speculative.vocab_size, 0));
@@ -264,8 +235,12 @@ std::vector<PlannedCheck> score_checks(const AuditConfig& config, double false_a
 PlannedChecks planned_checks(const AuditConfig& config, const PlanGround& ground,
                              const JudgeSettings& judge) {
   const Checks checks(config, ground, judge);
-  return {checks.take(), checks.silent(judge.target != nullptr), checks.budget_shares(),
-          checks.log_alarm()};
+  std::vector<std::string> silent;
+  for (const AuditInfo& info : properties::audits::audit_infos()) {
+    const std::string why = properties::audits::absence_of(info, config.matrix, judge);
+    if (!why.empty() && why != properties::audits::kLeftOut) silent.push_back(info.id + ": " + why);
+  }
+  return {checks.take(), std::move(silent), checks.budget_shares(), checks.log_alarm()};
 }
 
 }  // namespace draftproof::tools::audit

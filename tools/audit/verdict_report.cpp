@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <functional>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "tools/audit/collector.h"
 #include "tools/store/atomic_file.h"
@@ -28,31 +27,6 @@ const AuditInfo* info_of(const std::string& id) {
   for (const AuditInfo& info : properties::audits::audit_infos())
     if (info.id == id) return &info;
   return nullptr;
-}
-
-/// Why no setting of this matrix has this audit.
-std::string absence_of(const AuditInfo& info, const Matrix& matrix, const JudgeSettings& judge) {
-  const auto& names = judge.audits;
-  if (!names.empty() && std::find(names.begin(), names.end(), info.id) == names.end())
-    return "left out by [audits] include";
-  const bool has_greedy = std::any_of(matrix.settings.begin(), matrix.settings.end(),
-                                      [](const auto& each) { return each.is_greedy(); });
-  const bool has_sampled = std::any_of(matrix.settings.begin(), matrix.settings.end(),
-                                       [](const auto& each) { return !each.is_greedy(); });
-  if (!(info.is_greedy && has_greedy) && !(info.is_sampled && has_sampled))
-    return info.is_greedy ? "no setting has temperature 0" : "no setting has a temperature above 0";
-  if (info.needs_known_law && judge.target == nullptr)
-    return "the target's law is not known: it is for toys (--toy)";
-  if (info.needs_lossy_mode && !judge.lossy) return "no lossy mode was declared or recognised";
-  if (info.needs_counters && !judge.speculative.reports_counters)
-    return "the engine reports no counters of drafts";
-  if (info.needs_baseline && !judge.has_baseline) return "there is no baseline arm";
-  if (info.is_for_one_server && judge.has_baseline)
-    return "there is a baseline arm, which is better ground";
-  if (info.needs_grammar) return "no setting has a grammar";
-  if (info.needs_logprobs) return "no logprobs are reported";
-  if (info.needs_shared_seed) return "no case gives both arms one seed that the engine takes";
-  return "nothing that it needs is there";
 }
 
 std::string target_of(const RunRecord& record) {
@@ -136,14 +110,10 @@ std::vector<CheckResult> check_results(const Matrix& matrix, const Evidence& evi
 }
 
 std::vector<report::CheckExempted> exemptions(const Matrix& matrix, const JudgeSettings& judge) {
-  std::set<std::size_t> present;
-  for (const Check& check : properties::audits::checks_of(matrix, judge))
-    present.insert(check.audit);
   std::vector<report::CheckExempted> list;
-  const auto& infos = properties::audits::audit_infos();
-  for (std::size_t i = 0; i < infos.size(); ++i)
-    if (!present.contains(i))
-      list.push_back({infos[i].id + "/all settings", absence_of(infos[i], matrix, judge)});
+  for (const AuditInfo& info : properties::audits::audit_infos())
+    if (const std::string why = properties::audits::absence_of(info, matrix, judge); !why.empty())
+      list.push_back({info.id + "/all settings", why});
   return list;
 }
 
