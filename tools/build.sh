@@ -18,9 +18,11 @@ cuda=${DRAFTPROOF_CUDA:-AUTO}
 configured="$PWD $nvcc $cuda batches"
 [[ -z $nvcc ]] || export CUDACXX=$nvcc
 if [[ ! -f build/build.ninja || $(cat build/configured 2>/dev/null) != "$configured" ]]; then
-  rm -f build/CMakeCache.txt
+  # What was configured before is not lost where this fails.
+  [[ ! -f build/CMakeCache.txt ]] || mv build/CMakeCache.txt build/CMakeCache.before
   cmake -S . -B build -G Ninja -DDRAFTPROOF_CUDA="$cuda" -DDRAFTPROOF_BATCHES=ON >build/cmake.log 2>&1 || {
     tail -20 build/cmake.log >&2
+    [[ ! -f build/CMakeCache.before ]] || mv build/CMakeCache.before build/CMakeCache.txt
     echo "build: cmake failed (build/cmake.log)" >&2
     exit 3
   }

@@ -56,7 +56,7 @@ std::vector<ConfigKey> arm_keys(const std::string& arm) {
       {of + "runner", kText, "", "transformers, openvino-genai, xllamacpp, or a command", ""},
       {of + "runner_options", kTable, "", "of the runner: model, draft, ...", ""},
       {of + "connect_timeout", kDuration, "\"5s\"", "", ""},
-      {of + "read_timeout", kDuration, "\"120s\"", "an answer that takes longer is none", ""},
+      {of + "read_timeout", kDuration, "\"120s\"", "without a byte of an answer; ten times that in all", ""},
       {of + "rate_limit", kText, "", "100/m or 5/s", "--rate-limit"},
       {of + "retries", kInteger, "3", "of a request that found no server", "", 0, 100},
       {of + "no_drafts", kFlag, "false", "ask request by request not to draft, where that is known",
