@@ -215,6 +215,14 @@ TEST_F(ToyFiles, HaveManifestsThatSayWhatIsWrongWithThem) {
   EXPECT_THAT(altered("/schema_version", "draftproof/toy/0"), HasSubstr("write the toy again"));
   EXPECT_THAT(altered("/spec", 7), HasSubstr("no object"));
   EXPECT_THAT(altered("/files", "none"), HasSubstr("files"));
+  // Read by reference alone: a copy, or a dump, of so many brackets takes the whole stack.
+  const std::string brackets = std::string(100000, '[') + std::string(100000, ']');
+  write("other.toy.json", brackets);
+  EXPECT_THAT(complaint("other.toy.json"), HasSubstr("no object"));
+  std::string text = good.dump();
+  text.replace(text.find("\"f32\""), 5, brackets);
+  write("other.toy.json", text);
+  EXPECT_THAT(complaint("other.toy.json"), HasSubstr("dtype: is of another type: array"));
   auto lacking = good;
   lacking["spec"].erase("sharpness");
   write("other.toy.json", lacking.dump());

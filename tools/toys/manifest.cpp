@@ -34,39 +34,47 @@ Json json_of(const ToySpec& spec) {
           {"permutes_vocabulary", spec.permutes_vocabulary}};
 }
 
-/// Reads fields of an object and says where one is wrong.
+/// Reads fields of an object, which it does not keep, and says where one is wrong. Nothing is
+/// copied or written out: of brackets within brackets by the thousand that would take the whole
+/// stack. Objects that keep an order are copied while they grow, so this is the other kind.
 class Fields {
  public:
-  Fields(const Json& object, std::string place) : object_(object), place_(std::move(place)) {
+  Fields(const nlohmann::json& object, std::string place)
+      : object_(object), place_(std::move(place)) {
     if (!object_.is_object()) throw Error(ErrorKind::kInput, "is no object", place_);
   }
 
+  const nlohmann::json& at(const char* name) const {
+    const auto found = object_.find(name);
+    if (found == object_.end())
+      throw Error(ErrorKind::kInput, "is missing; write the toy again", place_ + ": " + name);
+    return *found;
+  }
   template <typename T>
   T get(const char* name) const {
     const std::string place = place_ + ": " + name;
-    const auto found = object_.find(name);
-    if (found == object_.end())
-      throw Error(ErrorKind::kInput, "is missing; write the toy again", place);
+    const nlohmann::json& found = at(name);
     if constexpr (std::is_same_v<T, std::uint64_t>) {
-      if (!found->is_number_unsigned())
+      if (!found.is_number_unsigned())
         throw Error(ErrorKind::kInput, "must be an integer of at least 0", place);
     } else if constexpr (std::is_same_v<T, int>) {
-      if (!found->is_number_integer() || *found < INT32_MIN || *found > INT32_MAX)
+      if (!found.is_number_integer() || found < INT32_MIN || found > INT32_MAX)
         throw Error(ErrorKind::kInput, "must be an integer", place);
     }
     try {
-      return found->get<T>();
+      return found.get<T>();
     } catch (const nlohmann::json::exception&) {
-      throw Error(ErrorKind::kInput, fmt::format("is {}, of another type", found->dump()), place);
+      throw Error(ErrorKind::kInput, fmt::format("is of another type: {}", found.type_name()),
+                  place);
     }
   }
-  Fields object(const char* name) const { return {get<Json>(name), place_ + ": " + name}; }
+  Fields object(const char* name) const { return {at(name), place_ + ": " + name}; }
   Error wrong(const char* name, const std::string& message) const {
     return {ErrorKind::kInput, message, place_ + ": " + name};
   }
 
  private:
-  Json object_;
+  const nlohmann::json& object_;
   std::string place_;
 };
 
@@ -134,7 +142,7 @@ std::string manifest_text(const Manifest& manifest) {
 
 Manifest load_manifest(const std::filesystem::path& file) {
   const std::string text = store::read_file(file);
-  const Json json = Json::parse(text, nullptr, false);
+  const auto json = nlohmann::json::parse(text, nullptr, false);
   if (json.is_discarded())
     throw Error(ErrorKind::kInput, "is no JSON; give the .toy.json that toy write made",
                 file.string());
@@ -149,7 +157,7 @@ Manifest load_manifest(const std::filesystem::path& file) {
   manifest.dtype = fields.get<std::string>("dtype");
   manifest.tokenizer = fields.get<std::string>("tokenizer");
   manifest.model = fields.get<std::string>("model");
-  for (const Json& entry : fields.get<Json>("files")) {
+  for (const auto& entry : fields.at("files")) {
     const Fields each(entry, file.string() + ": files");
     manifest.files.push_back({each.get<std::string>("name"), each.get<std::uint64_t>("bytes"),
                               each.get<std::string>("sha256")});
