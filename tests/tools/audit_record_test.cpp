@@ -12,6 +12,7 @@
 #include "tests/tools/scripted_arms.h"
 #include "tools/audit/recorded_run.h"
 #include "tools/audit/verdict_report.h"
+#include "tools/toys/toy_files.h"
 
 namespace draftproof::tools::audit {
 namespace {
@@ -258,6 +259,28 @@ TEST_F(Records, AManifestThatIsGoneIsAskedFor) {
               HasSubstr("--toy"));
   gone.toy.clear();
   EXPECT_EQ(judge_settings(gone, law, "", "").target, nullptr);
+}
+
+TEST_F(Records, AreJudgedByTheManifestThatTheyKeptUnlessOneIsTyped) {
+  const ScriptedWorld world;
+  toys::ToySpec kept{.kind = toys::ToyKind::kBigram}, elsewhere = kept;
+  elsewhere.seed = 2;
+  const fs::path other = folder_ / "other";
+  static_cast<void>(toys::write_toy(kept, {.folder = folder_, .name = "x"}));
+  static_cast<void>(toys::write_toy(elsewhere, {.folder = other, .name = "x"}));
+  RunRecord named = record(world);
+  named.toy = (other / "x.toy.json").string();
+  ToyLaw law;
+  const auto first = [&](const std::string& folder) {
+    judge_settings(named, law, folder, "run.sqlite");
+    properties::SamplingRequest request;
+    request.prompt = {5};
+    return law.target->next(request, {});
+  };
+  const auto typed = first(""), own = first(folder_.string());
+  EXPECT_NE(own, typed);
+  named.toy = (folder_ / "x.toy.json").string();
+  EXPECT_EQ(first(""), own);
 }
 
 }  // namespace

@@ -288,15 +288,18 @@ JudgeSettings judge_settings(const RunRecord& record, ToyLaw& law, const std::st
   if (record.toy.empty()) return judge;
   std::string toy = record.toy;
   std::error_code error;
-  if (toy.ends_with(".json") && !fs::exists(toy, error)) {
+  if (toy.ends_with(".json")) {
+    // The run's own copy comes first: another file of its name may lie here.
     const fs::path beside = fs::path(folder) / fs::path(toy).filename();
-    if (!fs::exists(beside, error))
+    if (!folder.empty() && fs::exists(beside, error)) {
+      toy = beside.string();
+    } else if (!fs::exists(toy, error)) {
       throw Error(ErrorKind::kInput,
                   "was judged by the law of " + toy +
                       ", which is neither here nor beside it; name "
                       "the manifest with --toy",
                   place);
-    toy = beside.string();
+    }
   }
   law = toy_law(toy, record.judge.contract, record.toy_vocab, place);
   judge.target = law.target.get();

@@ -45,8 +45,8 @@ RunRecord read_record(const store::ObservationStore& store, const std::string& p
 std::string change_of(const store::ObservationStore& store);
 void write_change(store::ObservationStore& store, const std::string& why);
 
-/// Judge settings whose laws live in `law`. Throws as toy_law; a manifest is looked for at its path
-/// and, by its name, in `folder`.
+/// Judge settings whose laws live in `law`. Throws as toy_law; a manifest is looked for by its name
+/// in `folder`, unless that is empty, and then at its path.
 properties::audits::JudgeSettings judge_settings(const RunRecord& record, ToyLaw& law,
                                                  const std::string& folder,
                                                  const std::string& place);

@@ -17,6 +17,7 @@
 #include "tools/draftproof/judge_settings.h"
 #include "tools/draftproof/run_output.h"
 #include "tools/store/atomic_file.h"
+#include "tools/toys/manifest.h"
 
 namespace draftproof::tools {
 namespace {
@@ -71,7 +72,14 @@ void keep_manifest(const std::string& toy, const fs::path& folder) {
   if (!toy.ends_with(".json")) return;
   const fs::path beside = folder / fs::path(toy).filename();
   std::error_code error;
-  if (!fs::exists(beside, error)) store::write_atomically(beside, store::read_file(toy));
+  if (!fs::exists(beside, error)) {
+    store::write_atomically(beside, store::read_file(toy));
+  } else if (toys::load_manifest(toy).spec != toys::load_manifest(beside).spec) {
+    throw Error(ErrorKind::kInput,
+                "is of another toy than " + beside.string() +
+                    ", by which this run was begun; resume it with that one, or begin another run",
+                toy);
+  }
 }
 
 std::string resume_line(const AuditRunSettings& settings, const RunPlace& place) {

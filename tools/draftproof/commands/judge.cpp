@@ -74,7 +74,9 @@ ExitCode judge_command(const JudgeRunSettings& settings, const Streams& streams)
   if (!settings.show.empty()) return show(run, settings.show, streams);
   apply(settings, run.record);
   audit::ToyLaw law;
-  auto judge = audit::judge_settings(run.record, law, run.folder.string(), run.files.front());
+  // What is typed outranks the copy that the run kept.
+  const std::string kept = settings.toy.empty() ? run.folder.string() : "";
+  auto judge = audit::judge_settings(run.record, law, kept, run.files.front());
   if (law.target && judge.speculative.vocab_size < law.target->vocab_size())
     judge.speculative.vocab_size = judge.baseline.vocab_size = law.target->vocab_size();
   judge.replay = fmt::format("draftproof judge {} --show {{case}}", fmt::join(run.files, " "));
