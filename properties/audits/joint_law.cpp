@@ -367,6 +367,12 @@ oracle::Verdict joint_law(const CheckContext& context) {
         ": filters cut closer than the slack of the engine's arithmetic here, which "
         "next_token_law can leave out and this cannot";
   }
+  if (verdict.kind == oracle::VerdictKind::kViolated && context.settings.has_baseline) {
+    JointLaw without(context);
+    without.look_at(law_sample(context, Arm::kBaseline));
+    if (!is_beyond_baseline(joint.log_e_value(), without.log_e_value(), context.log_alarm))
+      blame_the_law(without.log_e_value(), verdict);
+  }
   if (verdict.kind == oracle::VerdictKind::kViolated)
     refute(context, verdict, *sample.answers.front().transcript, oracle::Label::kLossy,
            witness_of(joint.worst(), joint.log_e_value()));

@@ -5,6 +5,7 @@
 
 #include "oracle/family.h"
 #include "properties/audits/audit_list.h"
+#include "properties/audits/law_sample.h"
 #include "reference/error.h"
 
 namespace draftproof::properties::audits {
@@ -94,9 +95,26 @@ bool reads_known_law(const AuditInfo& info) {
   return info.needs_known_law || info.id == "support_of_filters" || info.id == "draft_efficiency";
 }
 
+/// What goes no farther from the known law than the baseline does is no fault of drafts, though the
+/// baseline is short of its alarm.
+void hold_against_baseline(const Verdict& control, std::vector<Verdict>& verdicts) {
+  if (!control.log_e_value) return;
+  for (Verdict& verdict : verdicts) {
+    const AuditInfo* info = info_of(verdict);
+    if (info == nullptr || info->is_control || !reads_known_law(*info)) continue;
+    if (verdict.kind != VerdictKind::kViolated || !is_alarm(verdict)) continue;
+    if (!is_beyond_baseline(*verdict.log_e_value, *control.log_e_value, *verdict.log_alarm))
+      blame_the_law(*control.log_e_value, verdict);
+  }
+}
+
 /// What rests on a control of the baseline that has failed cannot be told from the baseline's
 /// fault.
 void take_ground(std::vector<Verdict>& verdicts) {
+  for (const Verdict& control : verdicts)
+    if (const AuditInfo* info = info_of(control);
+        info != nullptr && info->is_control && info->needs_known_law)
+      hold_against_baseline(control, verdicts);
   for (const Verdict& control : verdicts) {
     const AuditInfo* control_info = info_of(control);
     if (control_info == nullptr || !control_info->is_control || !is_alarm(control)) continue;

@@ -74,6 +74,20 @@ std::string against_words(double log_e_value) {
          ";\na lossless engine ever comes to x with probability 1/x at most";
 }
 
+bool is_beyond_baseline(double log_e_value, double baseline_log_e_value, double log_alarm) {
+  const double margin = 2 * std::max(0.0, baseline_log_e_value);
+  return std::isinf(log_e_value) ? margin <= log_alarm : log_e_value >= log_alarm + margin;
+}
+
+void blame_the_law(double baseline_log_e_value, oracle::Verdict& verdict) {
+  verdict.kind = oracle::VerdictKind::kInconclusive;
+  verdict.label = oracle::Label::kNone;
+  verdict.witness.reset();
+  verdict.evidence += ": but without drafts the law is off as well (e-value " +
+                      e_value_words(baseline_log_e_value) +
+                      "), so that it may be another one than this engine's";
+}
+
 void uphold_what_is_seen(const CheckContext& context, const Sight& sight,
                          oracle::Verdict& verdict) {
   const double visible = sight.total_variation;

@@ -47,6 +47,16 @@ inline constexpr double kCoarsestOfAnswers = 0.5;
 /// one: what is off by a half where they have is off by a quarter there.
 inline constexpr double kCoarsestOfPlaces = 0.25;
 
+/// Whether the speculative arm goes so much farther from the known law than the baseline does that
+/// the law is not to blame. One that is not the engine's lets the evidence of both grow alike, and
+/// either may reach the alarm first: the baseline's counts twice, since two runs of one engine that
+/// stand at E nats each differ by some 2 sqrt(E). A token of probability zero is a proof as long as
+/// the baseline is nearer to its law than to the alarm.
+bool is_beyond_baseline(double log_e_value, double baseline_log_e_value, double log_alarm);
+
+/// Takes a conviction back that is not: inconclusive, says why.
+void blame_the_law(double baseline_log_e_value, oracle::Verdict& verdict);
+
 /// What a law check would have seen.
 struct Sight {
   double total_variation = 1;  ///< the least, spread in the way that is hardest to see

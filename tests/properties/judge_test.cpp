@@ -12,6 +12,7 @@
 #include <string>
 
 #include "properties/audits/audit_list.h"
+#include "properties/audits/law_sample.h"
 #include "reference/error.h"
 #include "toy_speculator.h"
 
@@ -144,6 +145,35 @@ TEST(Judge, SpreadsOneBudgetOverAllChecksOfAllSettings) {
   EXPECT_EQ(verdicts[3].setting, "t1-k2");
   EXPECT_EQ(verdicts[3].kind, VerdictKind::kInconclusive) << "nothing was asked there";
   EXPECT_THAT(verdicts[3].evidence, HasSubstr("no answers"));
+}
+
+/// Evidence against a law that is nearly the engine's grows in both arms, and that of the drafting
+/// one may reach the alarm first.
+TEST(Judge, ConvictsNobodyOnALawThatIsNotTheEngines) {
+  std::size_t raced = 0;
+  for (const std::uint64_t seed : {1, 2, 3})
+    for (const double share : {0.6, 0.7, 0.8}) {
+      ToyAudit audit(Fault::kNone, seed);
+      const TableLaw told(8, 5, &audit.target, share);
+      audit.settings.target = &told;
+      for (const std::uint64_t trials : {64, 128, 256, 512, 1024}) {
+        audit.run(trials);
+        for (const Verdict& verdict : audit.verdicts()) {
+          EXPECT_NE(verdict.kind, VerdictKind::kViolated)
+              << verdict.property << " of " << trials << " trials, seed " << seed << ", " << share;
+          raced += verdict.evidence.find("the law is off as well") == std::string::npos ? 0 : 1;
+        }
+      }
+    }
+  EXPECT_GT(raced, 0u) << "no evidence reached its alarm before the baseline's did";
+}
+
+TEST(Judge, CountsWhatTheBaselineIsOffTwice) {
+  EXPECT_TRUE(is_beyond_baseline(20, -3, 20));
+  EXPECT_TRUE(is_beyond_baseline(30, 5, 20));
+  EXPECT_FALSE(is_beyond_baseline(29, 5, 20));
+  EXPECT_TRUE(is_beyond_baseline(INFINITY, 10, 20));
+  EXPECT_FALSE(is_beyond_baseline(INFINITY, 11, 20));
 }
 
 TEST(Judge, CallsALossyModeLossyByDesignAndHoldsItToItsBudget) {
