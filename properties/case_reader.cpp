@@ -4,6 +4,7 @@
 
 #include "properties/case.h"
 #include "properties/json_field.h"
+#include "properties/json_nesting.h"
 #include "properties/names.h"
 #include "properties/number_text.h"
 #include "reference/error.h"
@@ -185,6 +186,10 @@ Case read_case(const Field& field) {
 
 Case case_from_json(std::string_view text, std::string_view place) {
   Json json;
+  if (nests_too_deep(text))
+    throw Error(ErrorKind::kInput,
+                "has more than " + std::to_string(kNestingMax) + " brackets within each other",
+                std::string(place));
   try {
     json = Json::parse(text);
   } catch (const Json::exception& error) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "properties/json_field.h"
+#include "properties/json_nesting.h"
 #include "properties/transcript.h"
 #include "properties/transcript_names.h"
 
@@ -290,7 +291,7 @@ Transcript read_transcript(const Field& line) {
 }  // namespace
 
 Transcript transcript_from(std::string_view line, const std::string& place) {
-  const Json json = Json::parse(line, nullptr, false);
+  const auto json = json_or_discarded<Json>(line);
   if (json.is_discarded())
     throw Error(ErrorKind::kInput, "is not a line of JSON: a transcript is one object a line",
                 place);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 
+#include "properties/json_nesting.h"
 #include "tools/audit/verdict_report.h"
 
 namespace draftproof::tools::audit {
@@ -30,7 +31,7 @@ bool has(const Names& names, const std::string& name) {
 
 /// By its own words, as identity_of() keeps them.
 std::optional<bool> says_it_drafts(const std::string& identity) {
-  const auto json = nlohmann::json::parse(identity, nullptr, false);
+  const auto json = properties::json_or_discarded<nlohmann::json>(identity);
   if (!json.is_object()) return std::nullopt;
   const auto found = json.find("is_speculative");
   if (found == json.end() || !found->is_boolean()) return std::nullopt;

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "properties/json_nesting.h"
 #include "reference/error.h"
 #include "tools/audit/config_values.h"
 
@@ -198,10 +199,8 @@ const std::vector<std::string>& speculative_fields() {
 
 void read_speculative_json(const Option& option, LaunchReport& report) {
   const std::string of = option.name + " ";
-  json config;
-  try {
-    config = json::parse(option.value);
-  } catch (const json::exception&) {
+  const auto config = properties::json_or_discarded<json>(option.value);
+  if (config.is_discarded()) {
     report.findings.push_back({option.name, Standing::kFails,
                                "its value is no JSON: quote it for the shell",
                                option.name + " '{\"method\": \"ngram\", ...}'"});

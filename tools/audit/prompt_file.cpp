@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "properties/json_nesting.h"
 #include "tools/audit/config_values.h"
 #include "tools/audit/prompt_set.h"
 
@@ -139,12 +140,8 @@ std::vector<NamedPrompt> read_prompts(const std::filesystem::path& file,
   for (std::size_t number = 1; std::getline(stream, text); ++number) {
     if (text.find_first_not_of(" \t\r") == std::string::npos) continue;
     const std::string place = fmt::format("{}:{}", file.string(), number);
-    json fields;
-    try {
-      fields = json::parse(text);
-    } catch (const json::exception&) {
-      refuse(place, "is no line of JSON");
-    }
+    const auto fields = properties::json_or_discarded<json>(text);
+    if (fields.is_discarded()) refuse(place, "is no line of JSON");
     NamedPrompt prompt = prompt_of({fields, place}, prompts.size(), message_template);
     const int times = ++seen[prompt.name];
     if (times > 1) prompt.name += "-" + std::to_string(times);

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "properties/json_field.h"
+#include "properties/json_nesting.h"
 #include "properties/transcript_names.h"
 #include "reference/error.h"
 
@@ -235,7 +236,7 @@ RunRecord read_record(const store::ObservationStore& store, const std::string& p
     if (text.empty())
       throw Error(ErrorKind::kInput,
                   "lacks its " + name + ": the run ended before it began; audit again", place);
-    const Json json = Json::parse(text, nullptr, false);
+    const auto json = properties::json_or_discarded<Json>(text);
     if (json.is_discarded()) throw Error(ErrorKind::kInput, "its " + name + " is damaged", place);
     use(Field(json, name, place, "the run"), text);
   };
@@ -274,7 +275,7 @@ RunRecord read_record(const store::ObservationStore& store, const std::string& p
 }
 
 std::string change_of(const store::ObservationStore& store) {
-  const Json json = Json::parse(store.get("changed"), nullptr, false);
+  const auto json = properties::json_or_discarded<Json>(store.get("changed"));
   return json.is_string() ? json.get<std::string>() : "";
 }
 

@@ -10,6 +10,7 @@
 #include <set>
 #include <sstream>
 
+#include "properties/json_nesting.h"
 #include "properties/transcript.h"
 #include "reference/error.h"
 #include "tools/engines/child_process.h"
@@ -109,7 +110,7 @@ Log read_log(const fs::path& file) {
   for (std::size_t number = 1; std::getline(stream, text); ++number) {
     if (text.find_first_not_of(" \t\r") == std::string::npos) continue;
     const std::string place = file.string() + ":" + std::to_string(number);
-    const json line = json::parse(text, nullptr, false);
+    const auto line = properties::json_or_discarded<json>(text);
     if (!line.is_object())
       throw Error(ErrorKind::kInput,
                   "should be a JSON object, as lm-eval --log_samples writes one a sample", place);

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <vector>
 
+#include "properties/json_nesting.h"
+
 namespace draftproof::tools {
 namespace {
 
@@ -32,6 +34,7 @@ Json object_from(std::string_view text) {
     return true;
   };
   Json object;
+  if (properties::nests_too_deep(text)) throw Damage{"has too many brackets within each other"};
   try {
     object = Json::parse(text, watch);
   } catch (const Json::parse_error& error) {

@@ -215,10 +215,9 @@ std::optional<Json> HttpArm::asked(const Call& call) const {
                 fmt::format("HTTP {}: {}", reply.status, redacted(message_in(reply.body))),
                 pool_.url().text() + call.path);
   try {
-    return Json::parse(reply.body);
-  } catch (const Json::exception& error) {
-    throw Error(ErrorKind::kEnvironment, std::string("answers no JSON: ") + error.what(),
-                pool_.url().text() + call.path);
+    return parsed(reply.body);
+  } catch (const BadAnswer& bad) {
+    throw Error(ErrorKind::kEnvironment, bad.what(), pool_.url().text() + call.path);
   }
 }
 

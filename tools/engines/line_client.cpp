@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "properties/json_nesting.h"
 #include "properties/transcript.h"
 #include "reference/error.h"
 #include "tools/engines/child_process.h"
@@ -23,7 +24,7 @@ using Clock = std::chrono::steady_clock;
 constexpr const char* kProtocol = "draftproof/runner/1";
 constexpr const char* kPage = "tools/docs/runners.md says what it may be";
 
-Json parsed(const std::string& line) { return Json::parse(line, nullptr, false); }
+Json parsed(const std::string& line) { return properties::json_or_discarded<Json>(line); }
 
 std::string shortened(const std::string& line) {
   return line.size() <= 200 ? line : line.substr(0, 200) + "...";

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "properties/json_nesting.h"
 #include "reference/error.h"
 
 namespace draftproof::tools::engines {
@@ -26,7 +27,7 @@ std::string excerpt(const std::string& body) {
 }
 
 std::string message_in(const std::string& body) {
-  const Json json = Json::parse(body, nullptr, false);
+  const auto json = properties::json_or_discarded<Json>(body);
   if (!json.is_object()) return excerpt(body);
   for (const char* name : {"error", "message", "detail"}) {
     const auto found = json.find(name);
@@ -50,6 +51,11 @@ std::string dumped(const Json& body) {
 }
 
 Json parsed(const std::string& body) {
+  if (properties::nests_too_deep(body))
+    throw BadAnswer(
+        "the answer is no JSON of an engine, with so many brackets within each other: " +
+            excerpt(body),
+        properties::FailureCause::kTransport);
   try {
     return Json::parse(body);
   } catch (const Json::exception& error) {

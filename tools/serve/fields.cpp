@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "properties/json_nesting.h"
 #include "reference/error.h"
 
 namespace draftproof::tools::serve {
@@ -12,26 +13,6 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& place, const std::string& message) {
   throw Error(ErrorKind::kInput, message, place);
-}
-
-/// Counted before parsing, since memory of a parsed body is many times its bytes.
-void check_nesting(std::string_view body) {
-  int depth = 0;
-  bool is_text = false;
-  for (std::size_t i = 0; i < body.size(); ++i) {
-    const char c = body[i];
-    if (is_text) {
-      if (c == '\\') ++i;
-      is_text = c != '"';
-    } else if (c == '"') {
-      is_text = true;
-    } else if (c == '[' || c == '{') {
-      if (++depth > kNestingMax)
-        refuse("body", fmt::format("more than {} containers within each other", kNestingMax));
-    } else if (c == ']' || c == '}') {
-      --depth;
-    }
-  }
 }
 
 std::string shown(const Json& value) {
@@ -78,7 +59,10 @@ std::vector<std::string> texts_of(const Json& value, const std::string& place,
 }  // namespace
 
 Json parse_body(std::string_view body) {
-  check_nesting(body);
+  // Also counted before parsing, since memory of a parsed body is many times its bytes.
+  if (properties::nests_too_deep(body))
+    refuse("body",
+           fmt::format("more than {} containers within each other", properties::kNestingMax));
   // The parser takes a zero byte for the end.
   if (const auto zero = body.find('\0'); zero != std::string_view::npos)
     refuse("body", fmt::format("is no JSON: byte {} is zero", zero));

@@ -19,11 +19,8 @@ namespace draftproof::tools::serve {
 using reference::Token;
 using Json = nlohmann::json;
 
-/// Containers within each other that a body may have.
-inline constexpr int kNestingMax = 64;
-
 /// The JSON of a body. Throws Error(kInput): no JSON, numbers beyond double, no UTF-8, deeper than
-/// kNestingMax.
+/// properties::kNestingMax.
 Json parse_body(std::string_view body);
 
 /// What JSON may carry of a text of any bytes: what is no UTF-8 becomes U+FFFD.

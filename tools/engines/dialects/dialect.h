@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "properties/json_nesting.h"
 #include "tools/engines/client.h"
 
 namespace draftproof::tools::engines {
@@ -58,7 +59,7 @@ struct Page {
   int status = 0;  ///< 0: no answer
   std::string body;
   /// Discarded where it is none.
-  Json json() const { return Json::parse(body, nullptr, false); }
+  Json json() const { return properties::json_or_discarded<Json>(body); }
 };
 using Pages = std::map<std::string, Page>;
 

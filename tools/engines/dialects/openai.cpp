@@ -4,6 +4,7 @@
 // with one spelling are one.
 #include <fmt/format.h>
 
+#include "properties/json_nesting.h"
 #include "reference/error.h"
 #include "tools/engines/dialects/completions_body.h"
 
@@ -115,7 +116,7 @@ Json messages_of(const SamplingRequest& request) {
                 "messages",
                 "prompt");
   if (request.prompt_text.starts_with('[')) {
-    Json messages = Json::parse(request.prompt_text, nullptr, false);
+    auto messages = properties::json_or_discarded<Json>(request.prompt_text);
     if (messages.is_array() && !messages.empty() && messages[0].is_object() &&
         messages[0].contains("role"))
       return messages;
