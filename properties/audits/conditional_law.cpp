@@ -4,11 +4,13 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <set>
 #include <unordered_map>
 #include <utility>
 
 #include "oracle/distance.h"
+#include "oracle/exact_tail.h"
 #include "oracle/family.h"
 #include "oracle/power.h"
 #include "properties/audits/law_cache.h"
@@ -178,6 +180,27 @@ ConditionalFinding conditional_finding(const CheckContext& context, const LawSam
     ++finding.look_count;
   }
   return finding;
+}
+
+double place_p_value(const CheckContext& context, const ConditionalFinding& finding) {
+  double least = 1;
+  constexpr std::size_t kOrders = 3;
+  for (std::size_t order = 0; order < kOrders; ++order) {
+    const auto places = finding.evidence.places(order);
+    const auto tokens =
+        static_cast<double>(std::accumulate(places.begin(), places.end(), std::uint64_t{0}));
+    const double expected = tokens / oracle::kPlaceCells;
+    // Fewer are no chi-squared variable (Cochran 1954); without a draft's law the third has none.
+    if (expected < 5) continue;
+    double sum = 0;
+    for (const std::uint64_t count : places)
+      sum += std::pow(static_cast<double>(count) - expected, 2) / expected;
+    // A law that is off by a factor e^t a token adds 2 t at most to twice a log-likelihood ratio.
+    const double slack = 2 * context.settings.tolerance * tokens;
+    least = std::min(
+        least, oracle::chi_squared_at_least(std::max(0.0, sum - slack), oracle::kPlaceCells - 1));
+  }
+  return std::min(1.0, kOrders * least);
 }
 
 bool has_near_ties(const CheckContext& context, const LawSample& sample, std::size_t length) {

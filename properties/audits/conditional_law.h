@@ -32,6 +32,11 @@ struct ConditionalFinding {
 /// Precondition: context.settings.target is known.
 ConditionalFinding conditional_finding(const CheckContext& context, const LawSample& sample);
 
+/// How rarely places of the law itself lie as unevenly as these: Pearson's chi-squared test of each
+/// of three orders, Bonferroni, less what the tolerance may do. It is sharper than e-values, which
+/// pay for every bet, and of one look: a reason to convict nobody, never one to convict.
+double place_p_value(const CheckContext& context, const ConditionalFinding& finding);
+
 /// Whether one of the first `length` tokens of an answer stands where a filter cuts so close.
 /// Precondition: context.settings.target is known.
 bool has_near_ties(const CheckContext& context, const LawSample& sample, std::size_t length);

@@ -113,7 +113,7 @@ std::vector<Identity> of_steps(const Completion& completion) {
 }
 
 struct Tally {
-  std::uint64_t counted = 0, uncounted = 0;
+  std::uint64_t counted = 0, uncounted = 0, failed = 0;
   std::int64_t drafted = 0, accepted = 0;
   std::optional<std::pair<const Transcript*, Identity>> broken;
 };
@@ -125,7 +125,10 @@ Tally tally_of(const CheckContext& context, Arm arm) {
   Tally tally;
   for_each_transcript(context, arm, [&](const AuditCase&, const Transcript& transcript) {
     const Completion& completion = transcript.completion;
-    if (completion.end == CompletionEnd::kFailed) return;
+    if (completion.end == CompletionEnd::kFailed) {
+      ++tally.failed;
+      return;
+    }
     std::vector<Identity> identities;
     if (completion.counters) {
       ++tally.counted;
@@ -190,6 +193,8 @@ oracle::Verdict counter_identities(const CheckContext& context) {
     verdict.notes.push_back(
         "speculation is not on in this arm, or its drafts never arise in these requests: longer "
         "prompts and outputs, or other draft settings, exercise it");
+  verdict = unless_too_many_lost(speculative.failed, speculative.counted, "requests failed",
+                                 std::move(verdict));
   return unless_never_drafted(context, std::move(verdict));
 }
 

@@ -46,13 +46,16 @@ std::size_t coarse_cell(const std::vector<Token>& cell) {
 
 struct Sample {
   std::map<std::vector<Token>, std::uint64_t> cells;
-  std::uint64_t count = 0;
+  std::uint64_t count = 0, failed = 0;
 };
 
 Sample sample_of(const CheckContext& context, const AuditCase& audit_case, Arm arm) {
   Sample sample;
   for (const auto& [trial, transcript] : context.evidence.of(audit_case.id, arm)) {
-    if (transcript.completion.end == CompletionEnd::kFailed) continue;
+    if (transcript.completion.end == CompletionEnd::kFailed) {
+      ++sample.failed;
+      continue;
+    }
     ++sample.cells[cell_of(transcript.completion)];
     ++sample.count;
   }
@@ -125,7 +128,7 @@ bool has_written_law(const CheckContext& context) {
 }
 
 struct Measured {
-  std::uint64_t trials = 0, prompts = 0;
+  std::uint64_t trials = 0, prompts = 0, failed = 0;
   std::optional<oracle::Effect> farthest;  ///< by its lower bound, then by its estimate
   double high_max = 0;                     ///< the largest upper bound of all prompts
   const Transcript* example = nullptr;     ///< of the farthest prompt
@@ -142,6 +145,7 @@ Measured measured(const CheckContext& context) {
     // Arms that share a seed are no two samples.
     if (!has_law && audit_case->seeding == Seeding::kShared) continue;
     const Sample speculative = sample_of(context, *audit_case, Arm::kSpeculative);
+    all.failed += speculative.failed;
     if (speculative.count == 0) continue;
     oracle::Effect effect;
     if (has_law) {
@@ -230,6 +234,7 @@ oracle::Verdict declared_distance(const CheckContext& context) {
       told(*all.farthest) + " at the farthest of " + std::to_string(all.prompts) + " prompts" +
       (mode.budget_tv ? ", declared " + rounded(*mode.budget_tv) : ", and no distance is declared");
   settle(context, verdict, all);
+  verdict = unless_too_many_lost(all.failed, all.trials, "requests failed", std::move(verdict));
   return unless_never_drafted(context, std::move(verdict));
 }
 

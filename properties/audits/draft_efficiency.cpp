@@ -198,7 +198,7 @@ oracle::Verdict draft_efficiency(const CheckContext& context) {
     verdict.label = oracle::Label::kInefficient;
     verdict.smallest_visible_effect = "no draft accepted at all";
   } else {
-    verdict.kind = oracle::VerdictKind::kInconclusive;
+    verdict.label = oracle::Label::kNotExercised;  // by default inconclusive
     verdict.evidence += ": without both laws nobody knows how many are due";
   }
   compare_settings(context, totals, verdict);

@@ -117,7 +117,7 @@ void conclude(const CheckContext& context, const LawSample& sample, double log_e
   if (log_e_value >= context.log_alarm) {
     verdict.kind = oracle::VerdictKind::kViolated;
     verdict.label = oracle::Label::kLossy;
-  } else if (are_too_many_lost(sample.failed, sample.answers.size())) {
+  } else if (are_too_many_lost(sample.failed, sample.judged.value_or(sample.answers.size()))) {
     verdict.kind = oracle::VerdictKind::kInconclusive;
     verdict.evidence += ": too many requests had no answer, and theirs may be those that show it";
   } else {

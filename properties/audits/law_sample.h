@@ -21,8 +21,9 @@ struct Answer {
 
 struct LawSample {
   std::vector<Answer> answers;
-  std::vector<std::size_t> looks;  ///< how many answers are there at each look; grows
-  std::uint64_t failed = 0;        ///< requests without an answer
+  std::vector<std::size_t> looks;            ///< how many answers are there at each look; grows
+  std::uint64_t failed = 0;                  ///< requests without an answer
+  std::optional<std::uint64_t> judged = {};  ///< of the answers; absent: all of them
   /// Why no law can be told from these answers; empty: it can.
   std::string obstacle;
 
@@ -49,9 +50,8 @@ inline constexpr double kCoarsestOfPlaces = 0.25;
 
 /// Whether the speculative arm goes so much farther from the known law than the baseline does that
 /// the law is not to blame. One that is not the engine's lets the evidence of both grow alike, and
-/// either may reach the alarm first: the baseline's counts twice, since two runs of one engine that
-/// stand at E nats each differ by some 2 sqrt(E). A token of probability zero is a proof as long as
-/// the baseline is nearer to its law than to the alarm.
+/// either may reach the alarm first: the baseline's counts twice. A token of probability zero is a
+/// proof as long as the baseline is nearer to its law than to the alarm.
 bool is_beyond_baseline(double log_e_value, double baseline_log_e_value, double log_alarm);
 
 /// Takes a conviction back that is not: inconclusive, says why.

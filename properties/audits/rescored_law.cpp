@@ -198,6 +198,7 @@ oracle::Verdict rescored_law(const CheckContext& context) {
     return verdict;
   }
   sample.failed += found.unscored;  // those may be the ones that show it
+  sample.judged = found.answers;
   ConditionalFinding places;
   places.evidence = found.evidence;
   places.log_e_value = found.log_e_value;

@@ -306,7 +306,9 @@ Tally tally_of(const CheckContext& context) {
       reported->add(one);
     }
   });
-  if (!is_known && is_banning) tally.judged = tally.tokens;
+  // Of bans every token tells; of filters beside them only those whose candidates are known.
+  const bool has_bans_alone = is_banning && !has_filters(context.setting.request);
+  if (!is_known && has_bans_alone) tally.judged = tally.tokens;
   return tally;
 }
 

@@ -119,9 +119,25 @@ TEST_P(LostAnswers, MayBeThoseThatShowIt) {
   EXPECT_EQ(two.smallest_visible_effect, "");
 }
 
+JudgedRun counted(std::uint64_t lost) {
+  JudgedRun run(sampled_request());
+  for (std::uint64_t trial = 0; trial < kJudged; ++trial) {
+    run.add(Arm::kBaseline, with_counters(tokens({0, 0, 0, 0}), 0, 0), trial);
+    run.add(Arm::kSpeculative, with_counters(tokens({0, 0, 0, 0}), 3, 1), trial);
+  }
+  return with_lost(std::move(run), lost);
+}
+
+JudgedRun declared(std::uint64_t lost) {
+  JudgedRun run = plain(sampled_request(), tokens({0, 0, 0, 0}), lost);
+  run.settings.lossy = LossyMode{"synthetic", "the test", 1.0};
+  return run;
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Audits, LostAnswers,
     testing::Values(
+        Losing{"counter_identities", counted}, Losing{"declared_distance", declared},
         Losing{"support_of_filters", filtered}, Losing{"logprob_truth", told},
         Losing{"grammar_validity", spelled}, Losing{"seed_repeats", repeated},
         Losing{"rescored_parity", [](std::uint64_t lost) { return read_again(lost); }},

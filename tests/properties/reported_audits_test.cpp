@@ -25,7 +25,8 @@ oracle::Verdict support_of(const KnownTarget* target, SamplingRequest request,
                            std::vector<Token> output) {
   JudgedRun run(std::move(request));
   run.settings.target = target;
-  run.add_both(tokens(std::move(output)));
+  run.add(Arm::kBaseline, tokens({0, 0, 0, 0}));
+  run.add(Arm::kSpeculative, tokens(std::move(output)));
   return run.judged("support_of_filters");
 }
 
@@ -119,6 +120,14 @@ TEST(SupportOfFilters, CannotTellWhereTooFewCandidatesCame) {
   const auto verdict = reported_support({{0, -0.5}, {1, -1.5}}, 3);
   EXPECT_EQ(verdict.kind, VerdictKind::kInconclusive);
   EXPECT_THAT(verdict.notes.front(), HasSubstr("logprob_count"));
+}
+
+/// A ban that nothing breaks says nothing of the filter beside it.
+TEST(SupportOfFilters, IsNotUpheldByBansAloneWhereAFilterIsAsked) {
+  SamplingRequest banning = filtered_request();
+  banning.adjustments.logit_bias = {{2, -kInfinity}};
+  EXPECT_EQ(support_of(nullptr, banning, {0, 1, 1, 3}).kind, VerdictKind::kInconclusive);
+  EXPECT_EQ(support_of(nullptr, banning, {0, 1, 2, 3}).kind, VerdictKind::kViolated);
 }
 
 oracle::Verdict formed(SamplingRequest request, Completion baseline, Completion speculative) {

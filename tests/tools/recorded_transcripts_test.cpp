@@ -53,6 +53,7 @@ TEST(RecordedTranscripts, FindNothingInTransformers) {
       EXPECT_EQ(verdicts.at(name).kind, VerdictKind::kUpheld) << file << ": " << name;
     EXPECT_THAT(verdicts.at("joint_law t1-n6").evidence, HasSubstr("too few to see less than TV"));
     EXPECT_THAT(verdicts.at("draft_efficiency t1-n6").evidence, HasSubstr("without both laws"));
+    EXPECT_EQ(verdicts.at("draft_efficiency t1-n6").label, oracle::Label::kNotExercised);
   }
   const auto filtered = judged("transformers/assistant_topk.jsonl", "transformers");
   EXPECT_THAT(violated(filtered), IsEmpty());
