@@ -188,6 +188,12 @@ TEST(Collector, EndsWithWhatItHasWhenAnArmIsLostOrAnotherOne) {
   EXPECT_EQ(changed.collect(fourth, 100).end, CollectEnd::kArmChanged);
   EXPECT_EQ(ended.collect(fifth, 100).end, CollectEnd::kRequestLimit);
 
+  // Nor does an arm that is gone, where the other one is another.
+  lost.hooks.what_changed = tells(true, "the speculative arm is another one");
+  lost.asked.clear();
+  Evidence mixed;
+  EXPECT_EQ(lost.collect(mixed).end, CollectEnd::kArmChanged);
+
   ScriptedWorld told;
   told.before = [&](Arm, const auto&) {
     if (told.asked.size() > 150)

@@ -107,6 +107,18 @@ TEST_F(Records, ComeBackAsTheyWereWritten) {
   EXPECT_EQ(read.judge.speculative.logprobs, properties::LogprobKind::kProcessed);
 }
 
+TEST_F(Records, OfRunsThatStatedNoServiceLevelAreRead) {
+  const fs::path file = folder_ / "old.sqlite";
+  {
+    ObservationStore store(file, ObservationStore::Mode::kCreate);
+    for (const auto& [name, json] : shared_facts(record(ScriptedWorld())))
+      if (name != "service_level") store.set(name, json);
+    store.set("told", "[]");
+  }
+  const ObservationStore store(file, ObservationStore::Mode::kRead);
+  EXPECT_FALSE(read_record(store, file.string()).traffic.level.is_stated());
+}
+
 TEST_F(Records, KeepTheBudgetsOfALossyModeButNoCommand) {
   RunRecord written = record(ScriptedWorld());
   ApproximateGate gate;

@@ -100,6 +100,18 @@ TEST_F(Turns, HaveNoGoodputWhereAnAnswerDoesNotTell) {
   EXPECT_TRUE(all.speculative.throughput);
 }
 
+TEST_F(Turns, CountAnswersThatFailedAsNoneWithinTheLevel) {
+  properties::Transcript broken;
+  broken.key = {properties::Arm::kSpeculative, "t1/a", 7, 0};
+  broken.completion.end = properties::CompletionEnd::kFailed;
+  broken.completion.timing = properties::Timing{.due = 20, .sent = 20, .ended = 21};
+  evidence_.add(broken);
+  const ArmSpeed speed =
+      speeds_of(matrix_, evidence_, 0.95, {.ttft = 2, .itl = {}}).front().speculative;
+  EXPECT_NEAR(speed.good_share.value(), 2.0 / 3, 1e-9);
+  EXPECT_NEAR(speed.goodput.value(), 2, 1e-9) << "six tokens in the three seconds of all requests";
+}
+
 TEST(BusyClock, RunsWhileSomethingIsInFlight) {
   const BusyClock clock({{10, 12}, {1, 3}, {2, 5}, {7, 6}, {5, 6}});
   EXPECT_DOUBLE_EQ(clock.total(), 7);

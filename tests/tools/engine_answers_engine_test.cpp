@@ -55,11 +55,9 @@ TEST(EngineAnswers, FailTheCompletionAtThePlaceOfWhatCannotBe) {
        },
        "tokens[0] is 3.5"},
       {"text for ids", [](Json& a) { a["tokens"] = "abc"; }, "tokens is \"abc\""},
-      {"no tokens", [](Json& a) { a.erase("tokens"); }, "tokens is missing",
-       FailureCause::kTransport},
+      {"no tokens", [](Json& a) { a.erase("tokens"); }, "tokens is missing"},
       {"empty tokens", [](Json& a) { a["tokens"] = Json::array(); }, "return_tokens was sent"},
-      {"no stop type", [](Json& a) { a.erase("stop_type"); }, "stop_type is missing",
-       FailureCause::kTransport},
+      {"no stop type", [](Json& a) { a.erase("stop_type"); }, "stop_type is missing"},
       {"odd stop type", [](Json& a) { a["stop_type"] = "none"; }, "without a reason"},
       {"too few tokens",
        [](Json& a) {
@@ -221,6 +219,20 @@ TEST(EngineAnswers, SayThatTheModelIsLoading) {
   const Error error = error_of([&] { arm->facts(); });
   EXPECT_EQ(error.kind(), ErrorKind::kEnvironment);
   EXPECT_THAT(error.message(), HasSubstr("not ready yet (HTTP 503: Loading model)"));
+}
+
+/// A gateway that fails for a moment says nothing of who stands behind it: no run ends for good.
+TEST(EngineAnswers, TakeNoGatewayForAnotherEngine) {
+  const auto gateway = [](const Request&) {
+    return Response{.status = 502, .body = R"({"error": "upstream"})"};
+  };
+  const tools::http::Server server({}, {{"GET", "/props", gateway}},
+                                   [](int, const std::string& message) { return message; });
+  const auto arm =
+      tools::engines::http_client(options_for("http://127.0.0.1:" + std::to_string(server.port())));
+  const Error error = error_of([&] { arm->facts(); });
+  EXPECT_EQ(error.kind(), ErrorKind::kEnvironment);
+  EXPECT_THAT(error.message(), HasSubstr("is not reached (HTTP 502: upstream)"));
 }
 
 TEST(EngineAnswers, NeverTellAKey) {

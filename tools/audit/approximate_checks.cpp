@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "oracle/paired_scores.h"
+#include "properties/audits/findings.h"
 #include "reference/error.h"
 #include "reference/model/regular_expression.h"
 #include "tools/audit/task_scores.h"
@@ -92,7 +93,7 @@ std::optional<ByteAutomaton> automaton_of(const std::string& grammar) {
 }
 
 struct Validity {
-  std::uint64_t judged = 0, valid = 0, cut = 0, without_text = 0;
+  std::uint64_t judged = 0, valid = 0, cut = 0, without_text = 0, failed = 0;
   const properties::Transcript* broken = nullptr;
 };
 
@@ -122,7 +123,10 @@ Validity validity_of(const ApproximateOrder& order, Arm arm) {
     if (has_grammar && !automata[each.setting]) continue;
     for (const auto& [trial, transcript] : order.evidence.of(each.id, arm)) {
       const Completion& completion = transcript.completion;
-      if (completion.end == CompletionEnd::kFailed) continue;
+      if (completion.end == CompletionEnd::kFailed) {
+        ++result.failed;
+        continue;
+      }
       if (completion.text.empty() && !completion.token_ids.empty()) {
         ++result.without_text;
         continue;
@@ -172,6 +176,8 @@ CheckResult schema_check(const ApproximateOrder& order, double miss) {
                : fmt::format("{} answers", on.judged),
            fmt::format("a share of at least {:g}", least),
            fmt::format("a share of valid answers below {:.4g}", share.low));
+  verdict = properties::audits::unless_too_many_lost(on.failed, on.judged, "requests failed",
+                                                     std::move(verdict));
   return check;
 }
 

@@ -17,9 +17,10 @@ using oracle::VerdictKind;
 using properties::Arm;
 using properties::audits::Evidence;
 
-constexpr std::array<std::string_view, 6> kOnTheBaseline = {
+constexpr std::array<std::string_view, 8> kOnTheBaseline = {
     "baseline_law",         "baseline_against_itself", "two_sample_law",
-    "greedy_margin_parity", "same_seed_identity",      "seed_repeats"};
+    "greedy_margin_parity", "same_seed_identity",      "seed_repeats",
+    "declared_distance",    "task_score_drop"};
 /// What is true of an arm whether it drafts or not.
 constexpr std::array<std::string_view, 3> kWithoutDrafts = {
     "baseline_law", "baseline_against_itself", "well_formed"};

@@ -152,11 +152,16 @@ std::string Arms::what_ended() const {
 }
 
 std::optional<ArmChange> Arms::what_changed() {
-  const std::string ended = what_ended();
-  if (!ended.empty()) return ArmChange{false, ended};
+  // That another one answers counts for more than that one is gone, whichever is met first.
+  std::optional<ArmChange> gone;
+  if (const std::string ended = what_ended(); !ended.empty()) gone = ArmChange{false, ended};
   for (const Arm arm : arms()) {
     const auto facts = facts_again(client(arm), "the " + to_string(arm) + " arm");
-    if (facts.change) return facts.change;
+    if (facts.change && facts.change->is_another) return facts.change;
+    if (facts.change) {
+      if (!gone) gone = facts.change;
+      continue;
+    }
     // llama.cpp tells how it drafts with its first answer only: that is no change.
     engines::ArmFacts before = this->facts(arm);
     if (before.method.empty()) before.method = facts.now.method;
@@ -164,8 +169,9 @@ std::optional<ArmChange> Arms::what_changed() {
       return ArmChange{true, fmt::format("the {} arm was {} when the run began, and is {} now",
                                          to_string(arm), line_of(before), line_of(facts.now))};
   }
-  if (scorer_ == nullptr) return std::nullopt;
-  return facts_again(*scorer_, "the scorer").change;
+  if (scorer_ == nullptr) return gone;
+  const auto read = facts_again(*scorer_, "the scorer").change;
+  return read && (read->is_another || !gone) ? read : gone;
 }
 
 std::string line_of(const engines::ArmFacts& facts) {

@@ -321,7 +321,7 @@ class Collection {
 
   /// Whatever cut the run: what came last may be another engine's.
   void see_whether_another_answers(CollectResult& result) const {
-    if (result.end == CollectEnd::kArmLost || result.end == CollectEnd::kArmChanged) return;
+    if (result.end == CollectEnd::kInterrupted || result.end == CollectEnd::kArmChanged) return;
     const auto change = hooks_.what_changed();
     if (!change || !change->is_another) return;
     result.end = CollectEnd::kArmChanged;

@@ -254,10 +254,12 @@ RunRecord read_record(const store::ObservationStore& store, const std::string& p
   });
   read("arrivals",
        [&](const Field& field, const auto&) { record.traffic.arrivals = field.text(); });
-  read("service_level", [&](const Field& field, const auto&) {
-    if (const auto ttft = field.find("ttft_s")) record.traffic.level.ttft = ttft->number();
-    if (const auto itl = field.find("itl_s")) record.traffic.level.itl = itl->number();
-  });
+  // Stores of runs that could not state one have none.
+  if (!store.get("service_level").empty())
+    read("service_level", [&](const Field& field, const auto&) {
+      if (const auto ttft = field.find("ttft_s")) record.traffic.level.ttft = ttft->number();
+      if (const auto itl = field.find("itl_s")) record.traffic.level.itl = itl->number();
+    });
   read("not_exercised",
        [&](const Field& field, const auto&) { record.not_exercised = texts(field); });
   read("baseline", [&](const Field& field, const std::string& text) {

@@ -73,6 +73,11 @@ class Rates {
     ++good_;
     good_tokens_ += static_cast<double>(answer.tokens);
   }
+  /// An answer that failed kept its requests waiting, and no level.
+  void miss(const Completion& completion) {
+    if (completion.end == CompletionEnd::kFailed && completion.timing)
+      in_flight_.emplace_back(completion.timing->due, completion.timing->ended);
+  }
   void tell(ArmSpeed& speed) const {
     const double seconds = BusyClock(in_flight_).total();
     if (!(seconds > 0)) return;
@@ -114,6 +119,7 @@ ArmSpeed arm_speed(const Matrix& matrix, const std::vector<const AuditCase*>& ca
   for (const AuditCase* each : cases) {
     for (const auto& [trial, transcript] : evidence.of(each->id, arm)) {
       const auto one = timed(transcript.completion);
+      rates.miss(transcript.completion);
       ++speed.answers;
       speed.tokens += transcript.completion.token_ids.size();
       count(transcript.completion, speed);

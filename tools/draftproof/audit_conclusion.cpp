@@ -92,7 +92,8 @@ void look_closer(const Conclusion& conclusion, const fs::path& folder,
 }
 
 /// What a mode that is declared lossy costs in scores, behind the audits.
-void add_scores(const Conclusion& conclusion, std::vector<report::CheckResult>& checks) {
+void add_scores(const Conclusion& conclusion, const audit::RoleFaults& faults,
+                std::vector<report::CheckResult>& checks) {
   const auto& gate = conclusion.record.approximate;
   if (!gate) return;
   audit::ApproximateOrder order{.gate = *gate,
@@ -102,7 +103,9 @@ void add_scores(const Conclusion& conclusion, std::vector<report::CheckResult>& 
                                 .false_alarms = conclusion.judge.false_alarms};
   order.folder = fs::path(conclusion.report_dir) / conclusion.run_id / "scores";
   order.why_not_started = conclusion.is_interrupted ? "interrupted" : conclusion.why_not_scored;
-  const auto scores = audit::approximate_checks(order);
+  auto scores = audit::approximate_checks(order);
+  // Scores of arms that are no pair settle nothing.
+  audit::hold_open(faults, order.matrix, order.evidence, order.judge, scores);
   audit::settle_by_scores(*gate, scores, checks);
   checks.insert(checks.end(), scores.begin(), scores.end());
 }
@@ -130,8 +133,8 @@ std::string coarseness_of(const std::vector<report::CheckResult>& checks, double
 ExitCode conclude(const Conclusion& conclusion, const Streams& streams) {
   auto checks = audit::check_results(conclusion.record.matrix, conclusion.evidence,
                                      conclusion.judge, conclusion.settings);
-  add_scores(conclusion, checks);
   const auto faults = audit::role_faults(conclusion.record, conclusion.evidence);
+  add_scores(conclusion, faults, checks);
   audit::hold_open(faults, conclusion.record.matrix, conclusion.evidence, conclusion.judge, checks);
   if (!conclusion.changed.empty()) audit::take_back(checks, conclusion.changed);
   const audit::GateResult gate = audit::judge_gate(conclusion.gate, audit::today(), checks);

@@ -93,6 +93,12 @@ Pages HttpArm::ask(const std::vector<std::string>& paths) const {
                   "is not ready yet (HTTP 503: " + redacted(message_in(reply.body)) +
                       "); wait until its model is loaded",
                   pool_.url().text() + path);
+    // A gateway's word is not the engine's, and no other engine's either.
+    if (cause_of(reply.status) == properties::FailureCause::kTransport)
+      throw Error(ErrorKind::kEnvironment,
+                  fmt::format("is not reached (HTTP {}: {}); look at what stands before it",
+                              reply.status, redacted(message_in(reply.body))),
+                  pool_.url().text() + path);
     pages[path] = {reply.status, reply.body};
   }
   return pages;

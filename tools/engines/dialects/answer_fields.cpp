@@ -77,12 +77,23 @@ void require_room(const properties::SamplingRequest& request, const Session& ses
                 "max_tokens");
 }
 
+/// Of any engine's: one of these is in every answer that comes from one.
+bool speaks_of_completions(const Json& object) {
+  if (!object.is_object()) return false;
+  for (const char* name : {"choices", "content", "stop_type", "timings", "tokens", "text",
+                           "output_ids", "meta_info", "generated_text", "details"})
+    if (object.contains(name)) return true;
+  return false;
+}
+
 }  // namespace
 
 const Json& field_of(const Json& object, const std::string& name, const std::string& place) {
-  // Whose answer lacks what every answer of the protocol has at its top speaks another one.
-  const auto cause =
-      place.empty() ? properties::FailureCause::kTransport : properties::FailureCause::kEngine;
+  // Whoever has nothing at all of what answers of the protocols have at their top speaks another
+  // one.
+  const auto cause = place.empty() && !speaks_of_completions(object)
+                         ? properties::FailureCause::kTransport
+                         : properties::FailureCause::kEngine;
   if (!object.is_object())
     throw BadAnswer(fmt::format("{} is {}, no object with \"{}\"",
                                 place.empty() ? "the answer" : place, shown(object), name),

@@ -30,7 +30,7 @@ struct TimeLimit::Entry {
     void remove(Entry& entry) {
       const std::lock_guard lock(mutex_);
       if (!entry.is_over) entries_.erase(entry.place);
-    }
+    }  // whoever is over has a thread of its own, which the entry waits for
 
    private:
     void watch(const std::stop_token& stop) {
@@ -40,7 +40,8 @@ struct TimeLimit::Entry {
           Entry& entry = *entries_.begin()->second;
           entries_.erase(entries_.begin());
           entry.is_over = true;
-          entry.end();
+          // A call may take its time to be ended: a library that shakes hands holds its socket.
+          entry.ender = std::jthread(entry.end);
           continue;
         }
         // Most calls end in time, and a later limit than the one that is slept for wakes nobody.
@@ -65,6 +66,7 @@ struct TimeLimit::Entry {
   std::function<void()> end;
   std::atomic<bool> is_over{false};
   Queue::Place place;
+  std::jthread ender;  ///< begun under the queue's lock, and behind it never touched by the queue
 };
 
 TimeLimit::TimeLimit(double seconds, std::function<void()> end)

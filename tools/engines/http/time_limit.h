@@ -9,8 +9,8 @@ namespace draftproof::tools::http {
 
 class TimeLimit {
  public:
-  /// Calls `end` from another thread when `seconds` are over and this still lives; `end` must not
-  /// throw, and returns soon: the limits of others wait for it.
+  /// Calls `end` from a thread of its own when `seconds` are over and this still lives; `end` must
+  /// not throw. The limits of others do not wait for it.
   TimeLimit(double seconds, std::function<void()> end);
   TimeLimit(const TimeLimit&) = delete;
   ~TimeLimit();  ///< `end` is not being called any longer
