@@ -101,8 +101,8 @@ bool reads_known_law(const AuditInfo& info) {
 constexpr double kLeastPlausible = 0.01;
 
 /// What goes no farther from the known law than the baseline does is no fault of drafts, though the
-/// baseline is short of its alarm. Simulated for laws that are off by .04 to .15 in their places, a
-/// right engine is convicted in 2 runs of 1,000 at the size that is worst; by alarms alone in 250.
+/// baseline is short of its alarm. How often that still convicts a right engine under a law that is
+/// off: tests/properties/wrong_law_statistical_test.cpp.
 void hold_against_baseline(const CheckContext& context, std::vector<Verdict>& verdicts) {
   const auto rests_on_law = [](const Verdict& verdict) {
     const AuditInfo* info = info_of(verdict);

@@ -40,9 +40,10 @@ std::string e_value_words(double log_e_value);
 /// "... e-value 10^9.3;\na lossless engine ever comes to x with probability 1/x at most".
 std::string against_words(double log_e_value);
 
-/// A check that would have seen nothing finer upholds nothing. Up to half of the mass the departure
-/// that is hardest to see leaves every token some of its share (oracle/power.h); beyond it whole
-/// tokens have to be gone, and what sees only that sees no fault but ruin.
+/// A check that would have seen nothing finer upholds nothing. Of a known law, up to half of the
+/// mass the departure that is hardest to see leaves every token some of its share (oracle/power.h);
+/// beyond it whole tokens have to be gone, and what sees only that sees no fault but ruin. Two
+/// samples are held to the same.
 inline constexpr double kCoarsestOfAnswers = 0.5;
 /// Places take all tokens together, of which drafts need not have touched more than every second
 /// one: what is off by a half where they have is off by a quarter there.

@@ -106,6 +106,14 @@ TEST(ArmRoles, ABaselineThatDraftsIsNoGroundToCompareWith) {
   EXPECT_EQ(checks[1].verdict.kind, VerdictKind::kUpheld);
   EXPECT_EQ(checks[2].verdict.kind, VerdictKind::kInconclusive);
   EXPECT_THAT(checks[2].verdict.evidence, HasSubstr("the baseline arm makes drafts"));
+  // Distances and scores of a declared mode are of both arms as well.
+  for (const char* audit : {"declared_distance", "task_score_drop"}) {
+    auto declared = checks_of_roles();
+    declared[1].verdict.property = audit;
+    EXPECT_EQ(held(record, answers_of(-1, -1), declared)[1].verdict.kind,
+              VerdictKind::kInconclusive)
+        << audit;
+  }
 }
 
 TEST(ArmRoles, CountingTheDraftsThatAreMadeIsNoLie) {

@@ -31,8 +31,8 @@ struct ArmSpeed {
   std::optional<double> decode_share;  ///< of latency, behind the first piece
   std::optional<double> cold_latency;  ///< of the first answer of an arm that was just started
   std::optional<double> throughput;    ///< tokens a second while requests of it were in flight
-  /// Tokens of answers within the service level, a second of that time. Absent: no level is stated,
-  /// or one of the answers does not tell whether it keeps it.
+  /// Tokens of answers within the service level, a second of that time; requests that failed are
+  /// none. Absent: no level is stated, or one of the answers does not tell whether it keeps it.
   std::optional<double> goodput;
   std::optional<double> good_share;                        ///< answers within it
   std::optional<std::int64_t> drafted, accepted, emitted;  ///< the engine's own counts
