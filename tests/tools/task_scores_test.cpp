@@ -214,6 +214,27 @@ TEST_F(TaskScores, DoNotCountAnswersThatWereCut) {
   EXPECT_THAT(check.verdict.notes, testing::Contains(HasSubstr("50 answers were cut")));
 }
 
+/// One of a hundred is missed by nobody; with two, theirs may be those that are worse.
+TEST_F(TaskScores, UpholdNothingOnWhatTooManyFailuresLeave) {
+  ApproximateGate valid, drop;
+  valid.schema_valid = 0.9;
+  drop.task_score_drop = 0.5;
+  drop.score_command = "while read line; do echo 0.75; done";
+  answer(Arm::kBaseline, std::vector<std::string>(102, "{}"));
+  answer(Arm::kSpeculative, std::vector<std::string>(100, "{}"));
+  for (const std::uint64_t failed : {100, 101}) {
+    properties::Transcript lost{.key = {Arm::kSpeculative, "t1/one", failed, 0},
+                                .request = matrix_.settings[0].request,
+                                .completion = {}};
+    lost.completion.end = properties::CompletionEnd::kFailed;
+    evidence_.add(lost);
+    for (const ApproximateGate* gate : {&valid, &drop})
+      EXPECT_EQ(only_check(*gate).verdict.kind,
+                failed == 100 ? VerdictKind::kUpheld : VerdictKind::kInconclusive)
+          << only_check(*gate).verdict.evidence;
+  }
+}
+
 TEST_F(TaskScores, SettleALawThatHasNoBudgetOfItsOwn) {
   report::CheckResult law, score, lossless;
   law.verdict.label = score.verdict.label = oracle::Label::kLossyByDesign;

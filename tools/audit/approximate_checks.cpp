@@ -84,6 +84,8 @@ CheckResult drop_check(const ScoreSeries& series, const ApproximateOrder& order,
            fmt::format("{} samples scored in both arms by {}", series.scores.size(), series.name),
            fmt::format("a mean that drops by at most {:g}", budget),
            fmt::format("a drop above {:.4g} of the mean of {}", drop.bounds.high, series.name));
+  verdict = properties::audits::unless_too_many_lost(
+      series.lost, series.scores.size(), "pairs have a request that failed", std::move(verdict));
   return check;
 }
 

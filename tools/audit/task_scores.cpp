@@ -181,6 +181,7 @@ ScoreSeries series_of(const std::string& metric, const std::string& filter, cons
 
 struct PairedAnswers {
   std::vector<const Transcript*> baseline, speculative;
+  std::uint64_t lost = 0;
 };
 
 PairedAnswers paired_answers(const properties::audits::Matrix& matrix,
@@ -191,8 +192,11 @@ PairedAnswers paired_answers(const properties::audits::Matrix& matrix,
     for (const auto& [trial, transcript] : evidence.of(each.id, Arm::kBaseline)) {
       const auto other = others.find(trial);
       if (other == others.end()) continue;
-      if (transcript.completion.end == properties::CompletionEnd::kFailed) continue;
-      if (other->second.completion.end == properties::CompletionEnd::kFailed) continue;
+      if (transcript.completion.end == properties::CompletionEnd::kFailed ||
+          other->second.completion.end == properties::CompletionEnd::kFailed) {
+        ++pairs.lost;
+        continue;
+      }
       pairs.baseline.push_back(&transcript);
       pairs.speculative.push_back(&other->second);
     }
@@ -280,8 +284,9 @@ std::vector<ScoreSeries> read_score_logs(const fs::path& baseline, const fs::pat
 
 ScoreSeries run_score_command(const ScoreCommand& order, const properties::audits::Matrix& matrix,
                               const properties::audits::Evidence& evidence) {
-  ScoreSeries series{.name = "score_command", .range_said = {}, .scores = {}};
+  ScoreSeries series{.name = "score_command", .range_said = {}, .scores = {}, .lost = 0};
   const PairedAnswers pairs = paired_answers(matrix, evidence);
+  series.lost = pairs.lost;
   if (pairs.baseline.empty()) return series;
   const auto off = numbers_of(order, "baseline", pairs.baseline);
   const auto on = numbers_of(order, "speculative", pairs.speculative);

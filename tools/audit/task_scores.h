@@ -19,6 +19,7 @@ struct ScoreSeries {
   bool is_bounded = true;  ///< scores lie in [0, 1]
   std::string range_said;  ///< who says so: "exact_match is a share", "all of them do"
   std::vector<oracle::PairedScore> scores;
+  std::uint64_t lost = 0;  ///< pairs of which a request failed
 };
 
 /// Two logs of one task: lines of JSON with doc_id, filter (where there are several) and numbers
