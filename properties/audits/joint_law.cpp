@@ -371,7 +371,7 @@ oracle::Verdict joint_law(const CheckContext& context) {
     JointLaw without(context);
     without.look_at(law_sample(context, Arm::kBaseline));
     if (!is_beyond_baseline(joint.log_e_value(), without.log_e_value(), context.log_alarm))
-      blame_the_law(without.log_e_value(), verdict);
+      blame_the_law("e-value " + e_value_words(without.log_e_value()), verdict);
   }
   if (verdict.kind == oracle::VerdictKind::kViolated)
     refute(context, verdict, *sample.answers.front().transcript, oracle::Label::kLossy,

@@ -7,6 +7,7 @@
 #include "properties/audits/audit_list.h"
 #include "properties/audits/conditional_law.h"
 #include "properties/audits/law_sample.h"
+#include "properties/audits/words.h"
 #include "reference/error.h"
 
 namespace draftproof::properties::audits {
@@ -114,12 +115,16 @@ void hold_against_baseline(const CheckContext& context, std::vector<Verdict>& ve
   const LawSample sample = law_sample(context, Arm::kBaseline);
   if (!sample.obstacle.empty() || sample.token_count() == 0) return;
   const ConditionalFinding finding = conditional_finding(context, sample);
-  const bool is_implausible = place_p_value(context, finding) < kLeastPlausible;
+  const double p_value = place_p_value(context, finding);
+  const bool is_implausible = p_value < kLeastPlausible;
+  const std::string ground = is_implausible
+                                 ? "chi-squared test of its places: p " + rounded(p_value)
+                                 : "e-value " + e_value_words(finding.log_e_value);
   for (Verdict& verdict : verdicts)
     if (rests_on_law(verdict) &&
         (is_implausible ||
          !is_beyond_baseline(*verdict.log_e_value, finding.log_e_value, *verdict.log_alarm)))
-      blame_the_law(finding.log_e_value, verdict);
+      blame_the_law(ground, verdict);
 }
 
 /// What rests on a control of the baseline that has failed cannot be told from the baseline's

@@ -79,12 +79,11 @@ bool is_beyond_baseline(double log_e_value, double baseline_log_e_value, double 
   return std::isinf(log_e_value) ? margin <= log_alarm : log_e_value >= log_alarm + margin;
 }
 
-void blame_the_law(double baseline_log_e_value, oracle::Verdict& verdict) {
+void blame_the_law(const std::string& ground, oracle::Verdict& verdict) {
   verdict.kind = oracle::VerdictKind::kInconclusive;
   verdict.label = oracle::Label::kNone;
   verdict.witness.reset();
-  verdict.evidence += ": but without drafts the law is off as well (e-value " +
-                      e_value_words(baseline_log_e_value) +
+  verdict.evidence += ": but without drafts the law is off as well (" + ground +
                       "), so that it may be another one than this engine's";
 }
 

@@ -55,8 +55,8 @@ inline constexpr double kCoarsestOfPlaces = 0.25;
 /// proof as long as the baseline is nearer to its law than to the alarm.
 bool is_beyond_baseline(double log_e_value, double baseline_log_e_value, double log_alarm);
 
-/// Takes a conviction back that is not: inconclusive, says why.
-void blame_the_law(double baseline_log_e_value, oracle::Verdict& verdict);
+/// Takes a conviction back that is not: inconclusive, says by what of the baseline: "e-value 10^4".
+void blame_the_law(const std::string& ground, oracle::Verdict& verdict);
 
 /// What a law check would have seen.
 struct Sight {
